@@ -1,0 +1,95 @@
+"""Error-bounded adaptive simulation of very large linkages: the public names, each loaded when first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name -> module. Loading Numba and SciPy takes longer than most commands of the CLI need.
+_MODULE_OF = {
+    name: module
+    for module, names in {
+        "errors": (
+            "AdaptiveSimError", "InputError", "InvalidLinkageError", "InvalidStateError", "UnsupportedError",
+            "SimulationError", "SingularJointError",
+        ),
+        "linkage.joints": ("JointType",),
+        "linkage.model": ("Linkage", "Shape"),
+        "linkage.builder": ("LinkageBuilder",),
+        "linkage.inertia": (
+            "inertia_of_box", "inertia_of_capsule", "inertia_of_cylinder", "inertia_of_sphere",
+        ),
+        "linkage.state": ("State", "neutral_state", "random_state", "integrate", "difference"),
+        "linkage.generators": (
+            "chain", "bicycle_chain", "millipede", "molecule", "random_tree", "star", "caterpillar", "balanced",
+        ),
+        "linkage.human": ("human_figure",),
+        "exact.dynamics": (
+            "forward_dynamics", "inverse_dynamics", "mass_matrix", "body_poses", "centers_of_mass", "energy",
+            "momentum", "Acceleration", "Energy", "GRAVITY",
+        ),
+    }.items()
+    for name in names
+}  # fmt: skip
+
+if TYPE_CHECKING:
+    from .errors import (
+        AdaptiveSimError,
+        InputError,
+        InvalidLinkageError,
+        InvalidStateError,
+        SimulationError,
+        SingularJointError,
+        UnsupportedError,
+    )
+    from .exact.dynamics import (
+        GRAVITY,
+        Acceleration,
+        Energy,
+        body_poses,
+        centers_of_mass,
+        energy,
+        forward_dynamics,
+        inverse_dynamics,
+        mass_matrix,
+        momentum,
+    )
+    from .linkage.builder import LinkageBuilder
+    from .linkage.generators import (
+        balanced,
+        bicycle_chain,
+        caterpillar,
+        chain,
+        millipede,
+        molecule,
+        random_tree,
+        star,
+    )
+    from .linkage.human import human_figure
+    from .linkage.inertia import inertia_of_box, inertia_of_capsule, inertia_of_cylinder, inertia_of_sphere
+    from .linkage.joints import JointType
+    from .linkage.model import Linkage, Shape
+    from .linkage.state import State, difference, integrate, neutral_state, random_state
+
+__all__ = [
+    "GRAVITY", "Acceleration", "AdaptiveSimError", "Energy", "InputError", "InvalidLinkageError", "InvalidStateError",
+    "JointType", "Linkage", "LinkageBuilder", "Shape", "SimulationError", "SingularJointError", "State",
+    "UnsupportedError", "__version__", "balanced", "bicycle_chain", "body_poses", "caterpillar", "centers_of_mass",
+    "chain", "difference", "energy", "forward_dynamics", "human_figure", "inertia_of_box", "inertia_of_capsule",
+    "inertia_of_cylinder", "inertia_of_sphere", "integrate", "inverse_dynamics", "mass_matrix", "millipede", "molecule",
+    "momentum", "neutral_state", "random_state", "random_tree", "star",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'adaptive_sim' has no attribute {name!r}")
+    value = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

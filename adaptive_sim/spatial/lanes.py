@@ -1,0 +1,252 @@
+"""Several numbers side by side in one vector register: `Lanes`, for kernels that treat several nodes at a time.
+
+A value of this type holds LANES float64 numbers, one per node, and supports + − * / with another such value or a plain
+number, so a kernel reads like its scalar form and is vectorised by construction (LLVM's own vectoriser gives up on code
+of this size because it cannot rule out that arrays overlap). Without compilation the same functions work on small
+NumPy arrays.
+
+    get(w, e), put(w, e, x)              entry e of a flat work array (entries of LANES numbers each)
+    load_columns(rows, r, col, w, e)     four columns of LANES rows of a matrix -> entries e … e+3 (a 4×4 transpose)
+    store_columns(w, e, rows, r, col)    and back
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, TypeAlias
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic, models, overload, register_model
+
+from ..typing import Floats, Ints
+
+LANES = 4
+Lanes: TypeAlias = Any  # in plain Python a NumPy array of LANES numbers
+
+_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+_I32 = ir.IntType(32)
+_FUSE = ("contract",)
+
+
+class LanesType(types.Type):
+    def __init__(self) -> None:
+        super().__init__(name=f"Lanes{LANES}")
+
+
+lanes_type = LanesType()
+
+
+@register_model(LanesType)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        super().__init__(dmm, fe_type, _VECTOR)
+
+
+# -------------------------------------------------------------------- plain Python forms (also the documentation)
+
+
+def get(w: Floats, e: int) -> Lanes:
+    """Entry e of a work array."""
+    return w[LANES * e : LANES * (e + 1)].copy()
+
+
+def put(w: Floats, e: int, x: Lanes) -> None:
+    w[LANES * e : LANES * (e + 1)] = x
+
+
+def load_columns(rows: Floats, r: Ints, col: int, w: Floats, e: int) -> None:
+    """w[e + k] = rows[r[:], col + k] for k = 0 … 3."""
+    for k in range(4):
+        put(w, e + k, rows[r[:LANES], col + k])
+
+
+def store_columns(w: Floats, e: int, rows: Floats, r: Ints, col: int) -> None:
+    """rows[r[:], col + k] = w[e + k] for k = 0 … 3. A row named twice must be given the same numbers."""
+    for k in range(4):
+        rows[r[:LANES], col + k] = get(w, e + k)
+
+
+def lanes_sqrt(x: Lanes) -> Lanes:
+    return np.sqrt(x)
+
+
+def spread(x: float) -> Lanes:
+    """The same number in every lane."""
+    return np.full(LANES, x)
+
+
+# -------------------------------------------------------------------- compiled forms
+
+
+def _constant(x: float) -> ir.Constant:
+    return ir.Constant(_VECTOR, [x] * LANES)
+
+
+def _broadcast(builder: Any, x: Any) -> Any:
+    vector = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), x, _I32(0))
+    return builder.shuffle_vector(
+        vector, ir.Constant(_VECTOR, ir.Undefined), ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
+    )
+
+
+def _binary(name: str) -> Any:
+    def generate(typingctx: Any, a: Any, b: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            x, y = (
+                value if kind == lanes_type else _broadcast(builder, context.cast(builder, value, kind, types.float64))
+                for value, kind in zip(args, signature.args)
+            )
+            return getattr(builder, name)(x, y, flags=_FUSE)
+
+        return lanes_type(a, b), codegen
+
+    generate.__name__ = f"_lanes_{name}"
+    return intrinsic(generate)
+
+
+def _overload_operator(op: Any, name: str) -> None:
+    function = _binary(name)
+
+    @overload(op, strict=False)
+    def operate(a: Any, b: Any) -> Any:
+        if lanes_type in (a, b) and all(t == lanes_type or isinstance(t, types.Number) for t in (a, b)):
+            return lambda a, b: function(a, b)
+        return None
+
+
+for _op, _name in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul"), (operator.truediv, "fdiv")):
+    _overload_operator(_op, _name)
+
+
+@intrinsic
+def _negate(typingctx: Any, a: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.fsub(_constant(-0.0), args[0])
+
+    return lanes_type(a), codegen
+
+
+@overload(operator.neg, strict=False)
+def _overload_neg(a: Any) -> Any:
+    return (lambda a: _negate(a)) if a == lanes_type else None
+
+
+@intrinsic
+def _sqrt(typingctx: Any, a: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.call(builder.module.declare_intrinsic("llvm.sqrt", [_VECTOR]), args)
+
+    return lanes_type(a), codegen
+
+
+@intrinsic
+def _spread(typingctx: Any, a: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _broadcast(builder, context.cast(builder, args[0], signature.args[0], types.float64))
+
+    return lanes_type(a), codegen
+
+
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    """Address of flat element `index` of a contiguous float64 array, as a pointer to a vector."""
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), _VECTOR.as_pointer())
+
+
+def _entry(builder: Any, e: Any) -> Any:
+    return builder.mul(e, ir.Constant(e.type, LANES))
+
+
+@intrinsic
+def _get(typingctx: Any, w: Any, e: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        index = context.cast(builder, args[1], signature.args[1], types.intp)
+        return builder.load(_pointer(context, builder, signature.args[0], args[0], _entry(builder, index)), align=8)
+
+    return lanes_type(w, e), codegen
+
+
+@intrinsic
+def _put(typingctx: Any, w: Any, e: Any, x: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        index = context.cast(builder, args[1], signature.args[1], types.intp)
+        pointer = _pointer(context, builder, signature.args[0], args[0], _entry(builder, index))
+        builder.store(args[2], pointer, align=8)
+        return context.get_dummy_value()
+
+    return types.void(w, e, x), codegen
+
+
+def _transpose(builder: Any, rows: list[Any]) -> list[Any]:
+    """4×4 transpose of four vectors by shuffles."""
+
+    def shuffle(a: Any, b: Any, order: list[int]) -> Any:
+        return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_I32, 4), order))
+
+    a, b, c, d = rows
+    lo, hi = [0, 4, 2, 6], [1, 5, 3, 7]
+    ab_lo, ab_hi, cd_lo, cd_hi = shuffle(a, b, lo), shuffle(a, b, hi), shuffle(c, d, lo), shuffle(c, d, hi)
+    return [
+        shuffle(ab_lo, cd_lo, [0, 1, 4, 5]),
+        shuffle(ab_hi, cd_hi, [0, 1, 4, 5]),
+        shuffle(ab_lo, cd_lo, [2, 3, 6, 7]),
+        shuffle(ab_hi, cd_hi, [2, 3, 6, 7]),
+    ]
+
+
+def _row_pointers(context: Any, builder: Any, rows_t: Any, rows: Any, r_t: Any, r: Any, col: Any) -> list[Any]:
+    struct = context.make_array(rows_t)(context, builder, rows)
+    width = builder.extract_value(struct.shape, 1)
+    indices = context.make_array(r_t)(context, builder, r).data
+    out = []
+    for lane in range(LANES):
+        row = builder.load(builder.gep(indices, [ir.Constant(ir.IntType(64), lane)]))
+        flat = builder.add(builder.mul(row, width), col)
+        out.append(builder.bitcast(builder.gep(struct.data, [flat]), _VECTOR.as_pointer()))
+    return out
+
+
+@intrinsic
+def _load_columns(typingctx: Any, rows: Any, r: Any, col: Any, w: Any, e: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        t = signature.args
+        col = context.cast(builder, args[2], t[2], types.intp)
+        e = context.cast(builder, args[4], t[4], types.intp)
+        pointers = _row_pointers(context, builder, t[0], args[0], t[1], args[1], col)
+        columns = _transpose(builder, [builder.load(p, align=8) for p in pointers])
+        for k, column in enumerate(columns):
+            index = _entry(builder, builder.add(e, ir.Constant(e.type, k)))
+            builder.store(column, _pointer(context, builder, t[3], args[3], index), align=8)
+        return context.get_dummy_value()
+
+    return types.void(rows, r, col, w, e), codegen
+
+
+@intrinsic
+def _store_columns(typingctx: Any, w: Any, e: Any, rows: Any, r: Any, col: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        t = signature.args
+        col = context.cast(builder, args[4], t[4], types.intp)
+        e = context.cast(builder, args[1], t[1], types.intp)
+        columns = []
+        for k in range(4):
+            index = _entry(builder, builder.add(e, ir.Constant(e.type, k)))
+            columns.append(builder.load(_pointer(context, builder, t[0], args[0], index), align=8))
+        pointers = _row_pointers(context, builder, t[2], args[2], t[3], args[3], col)
+        for pointer, row in zip(pointers, _transpose(builder, columns)):
+            builder.store(row, pointer, align=8)
+        return context.get_dummy_value()
+
+    return types.void(w, e, rows, r, col), codegen
+
+
+if not numba.config.DISABLE_JIT:
+    overload(get, inline="always")(lambda w, e: lambda w, e: _get(w, e))
+    overload(put, inline="always")(lambda w, e, x: lambda w, e, x: _put(w, e, x))
+    overload(lanes_sqrt)(lambda x: (lambda x: _sqrt(x)) if x == lanes_type else None)
+    overload(spread)(lambda x: lambda x: _spread(x))
+    overload(load_columns)(lambda rows, r, col, w, e: lambda rows, r, col, w, e: _load_columns(rows, r, col, w, e))
+    overload(store_columns)(lambda w, e, rows, r, col: lambda w, e, rows, r, col: _store_columns(w, e, rows, r, col))
