@@ -1,1 +1,1 @@
-"""What the solvers cost: `python -m benchmarks`. A module dropped in here is found by itself (see `harness.benchmark`)."""
+"""What the solvers cost: `python -m benchmarks`. Modules dropped in here are found by themselves (see `harness`)."""

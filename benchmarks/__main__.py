@@ -19,6 +19,7 @@ import benchmarks
 from .harness import BENCHMARKS, Benchmark, Figure, Goal, machine, versions, write_results
 
 _TOOLS = ("harness", "__main__")
+_WIDTH = 150  # in files and pipes
 
 
 def main() -> int:
@@ -28,7 +29,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="list the benchmarks and stop")
     options = parser.parse_args()
     _load_all()
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     if options.list:
         for name, function in BENCHMARKS.items():
             console.print(f"{_module(function)}.[bold]{name}[/]  {_title(function)}")

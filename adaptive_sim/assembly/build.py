@@ -19,7 +19,7 @@ class HasParent(Protocol):
     def parent(self) -> Ints: ...
 
 
-def build_assembly_tree(linkage: HasParent | ArrayLike, *, long_rakes: bool = False) -> AssemblyTree:
+def build_assembly_tree(linkage: HasParent | ArrayLike, *, long_rakes: bool = True) -> AssemblyTree:
     """Binary tree of subassemblies over the tree joints of a linkage (or of an array of parents).
 
     Parents come before their children; body 0 is the only one with parent -1. Loop joints are not looked at.
@@ -60,7 +60,7 @@ def build_assembly_tree(linkage: HasParent | ArrayLike, *, long_rakes: bool = Fa
     n_nodes = 2 * n_leaves - 1
     kind = np.zeros(n_nodes, np.int8)
     upper_child, lower_child, upper_handle, lower_handle = np.full((4, n_nodes), -1, np.int32)
-    partition.join_rows(
+    joins = partition.join_rows(
         light, long_rakes, closed_height, piece_light[unused:], head_height, head_weight,
         row, row_height, row_weight, path,
         kind, upper_child, lower_child, upper_handle, lower_handle,
@@ -69,9 +69,13 @@ def build_assembly_tree(linkage: HasParent | ArrayLike, *, long_rakes: bool = Fa
     height = np.zeros(n_nodes, np.int32)
     order = np.empty(n_nodes, np.int32)
     level_start = np.zeros(closed_height[0] + 2, np.int32)
-    depth = partition.number_by_level(
-        leaf_body, kind, upper_child, lower_child, upper_handle, lower_handle, height, order, level_start
-    )
+    depth = -1
+    if joins == n_leaves - 1:
+        depth = partition.number_by_level(
+            leaf_body, kind, upper_child, lower_child, upper_handle, lower_handle, height, order, level_start
+        )
+    if depth < 0:
+        raise AssertionError(f"bug in the partition: no tree of the least height {closed_height[0]} came out")
 
     new_id = np.empty(n_nodes + 1, np.int32)
     new_id[order] = np.arange(n_nodes, dtype=np.int32)

@@ -28,7 +28,7 @@ dynamic programming over shapes (tests/assembly/worst_case.py): depth <= 3 log2(
 
 **Long rakes.** The join for the rake goes away if the body raked onto becomes the *head of the light row*: then A is
 this body with the upper part of the light path and B is the rest. Handles stay two, and the join is that of a
-compress with closed B. Let f(h) count the bodies of a light subtree that is h high *with its head*: now k >= 2 always, and
+compress with closed B. Let f(h) count the bodies of a light subtree h high *with its head*: now k >= 2 always, and
     k = 2    f(h) >= 2 f(h-2)          k = 3    f(h) > 2.5 f(h-3)          k >= 4    f(h) >= 2^(k-2) f(h-k)
 All hold for f(h) = c 2^(h/2.5): depth <= 2.5 log2 n + const for every n. The dynamic programme finds
 2 log2 n - 1 for one light child per body and less than 2.1 log2 n for several.
@@ -194,10 +194,11 @@ def join_rows(
     upper_handle: Array,
     lower_handle: Array,
 ) -> int:
-    """Join every row into a binary tree, top-down; inner nodes get larger ids than their parents. Returns their number.
+    """Join every row into a binary tree, top-down; children get larger ids than parents. Returns the number of joins.
 
     A row to join is row[first:end] of the path of `top`, within `levels`. It may have a head: the piece `head` with
     its light children up to `raking`, onto which the path is to be raked. The result becomes a child of `above`.
+    A row that does not fit its levels is a bug in the pass before; -1 is returned rather than memory overwritten.
     """
     node = first_inner = row.size
     # The rows to join. Each holds a piece that no other does, so there are never more than pieces.
@@ -226,6 +227,8 @@ def join_rows(
             head_levels = max(0, head_height[raking] - offset) if head != -1 else -1
             weight = head_weight[raking] if head != -1 else 0
             cut = cut_row(row_height, row_weight, first, end, levels - offset - 1, head_levels, weight)
+        if cut == end or (cut == first and head == -1):
+            return -1
         closed = end == path[top, END]
         kind[node] = RAKE if closed and head != -1 else COMPRESS
         upper_handle[node] = head if head != -1 else row[first]
@@ -249,7 +252,7 @@ def number_by_level(
     order: Array,
     level_start: Array,
 ) -> int:
-    """Heights of all nodes, and the nodes in order of height; returns the height of the root.
+    """Heights of all nodes, and the nodes in order of height; returns the root's height, -1 if above its least one.
 
     Within a level nodes keep the order in which `join_rows` made them, depth first: neighbours in a level have
     neighbouring children, so a sweep over a level runs through the levels below in one direction.
@@ -258,6 +261,8 @@ def number_by_level(
     for node in range(n_nodes - 1, n_pieces - 1, -1):
         A, B = upper_child[node], lower_child[node]
         height[node] = max(height[A], height[B]) + 1
+        if height[node] + 1 >= level_start.size:
+            return -1
         level_start[height[node] + 1] += 1
         if piece_body[lower_handle[A]] == piece_body[upper_handle[B]]:
             kind[node] = SPLIT

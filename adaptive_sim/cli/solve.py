@@ -22,7 +22,7 @@ def solve(
     generator: Annotated[str, typer.Argument(help=f"One of: {', '.join(GENERATORS)}.", show_default=False)],
     n: Annotated[int | None, typer.Option("-n", help="Number of bodies.  [default: the generator's]")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the generator.  [default: 0]")] = None,
-    method: Annotated[str, typer.Option(help="aba (O(n)) or crba (mass matrix; for shallow linkages).")] = "aba",
+    method: Annotated[str, typer.Option(help="aba (O(n)), crba (mass matrix; for shallow linkages) or dca (parallel).")] = "aba",
     repeat: Annotated[int, typer.Option(help="Timed calls; the median counts.")] = 5,
     gravity: Annotated[str, typer.Option(help="World, in m/s²: x,y,z.")] = "0,0,-9.81",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -31,7 +31,7 @@ def solve(
 
     Builds the linkage, solves it exactly, checks the result by inverse dynamics (RNEA) and prints sizes and times.
     The residual is the largest joint force that inverse dynamics asks for beyond the one applied (none), relative to
-    the largest force or moment that any joint transmits: zero but for rounding.
+    the largest force that a joint transmits or a body weighs: zero but for rounding.
 
     Examples:
 
@@ -45,9 +45,9 @@ def solve(
     if repeat < 1:
         raise InputError(f"repeat = {repeat}; give 1 or more")
     choose("generator", generator, GENERATORS)
-    from ..exact.dynamics import SOLVERS
+    from ..dynamics import METHODS
 
-    choose("method", method, SOLVERS)
+    choose("method", method, METHODS)
 
     start = perf_counter()
     linkage = build_linkage(generator, n, seed)
@@ -74,7 +74,7 @@ def solve(
 
 def _timed(linkage: Linkage, gravity: list[float], method: str, repeat: int) -> tuple[Floats, float]:
     """Accelerations and the median time of a call; the first call, which may compile, is not counted."""
-    from ..exact.dynamics import forward_dynamics
+    from ..dynamics import forward_dynamics
 
     acceleration = forward_dynamics(linkage, gravity=gravity, method=method).acceleration
     times = []
@@ -86,12 +86,15 @@ def _timed(linkage: Linkage, gravity: list[float], method: str, repeat: int) -> 
 
 
 def _residual(linkage: Linkage, gravity: list[float], method: str, acceleration: Floats) -> float:
-    """max |RNEA(acceleration) − tau| with tau = 0, over the largest component of the transmitted forces."""
-    from ..exact.dynamics import forward_dynamics, inverse_dynamics
+    """max |RNEA(acceleration) − tau| with tau = 0, over the largest force that a joint transmits or a body weighs."""
+    from ..dynamics import forward_dynamics
+    from ..exact.dynamics import inverse_dynamics
 
     left = float(abs(inverse_dynamics(linkage, acceleration=acceleration, gravity=gravity)).max(initial=0.0))
     transmitted = forward_dynamics(linkage, gravity=gravity, method=method, joint_forces=True).joint_force
-    scale = float(abs(transmitted).max()) if transmitted is not None else 0.0
+    assert transmitted is not None
+    # In free fall no joint transmits anything; the weights keep the scale from being rounding, too.
+    scale = max(float(abs(transmitted).max()), float(linkage.mass.max()) * math.hypot(*gravity))
     return left / scale if scale > 0.0 else left
 
 

@@ -1,4 +1,4 @@
-"""The exact solvers as users call them: check the input, bring it into model order and kernel frames, solve.
+"""Exact algorithms as users call them: check the input, bring it into model order and kernel frames, solve.
 
 Conventions of every function here: q, v, tau flat, in the order of the input's joints; forces and torques per body in
 world axes, torques about the body's origin; springs and damping of the joints always act.
@@ -6,7 +6,6 @@ world axes, torques about the body's origin; springs and damping of the joints a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, cast, overload
 
 import numpy as np
@@ -29,14 +28,6 @@ GRAVITY = (0.0, 0.0, -9.81)  # m/s², world
 MASS_MATRIX_LIMIT = 4 * 2**30  # bytes
 
 
-@dataclass(frozen=True)
-class Acceleration:
-    """What forward dynamics returns."""
-
-    acceleration: Floats  # (nv,) joint accelerations, in the order of v
-    joint_force: Floats | None = None  # (n, 6) [moment; force] joint i exerts on body i, body frame, about its origin
-
-
 class Energy(NamedTuple):
     """Energies in J; `potential` is gravity plus springs."""
 
@@ -46,36 +37,6 @@ class Energy(NamedTuple):
     @property
     def total(self) -> float:
         return self.kinetic + self.potential
-
-
-def forward_dynamics(
-    linkage: Linkage,
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
-    tau: ArrayLike | None = None,
-    force: ArrayLike | None = None,
-    torque: ArrayLike | None = None,
-    gravity: ArrayLike | None = GRAVITY,
-    method: str = "aba",
-    *,
-    joint_forces: bool = False,
-) -> Acceleration:
-    """Joint accelerations from positions, velocities and forces.
-
-    `method`: "aba" (O(n)) or "crba" (inertia matrix and sparse LᵀDL; depth-limited). `joint_forces=True` also returns
-    the force every joint transmits (constraint plus active force).
-    """
-    if method not in SOLVERS:
-        raise UnsupportedError(f"unknown method {method!r}; known: {', '.join(sorted(SOLVERS))}")
-    linkage.require_tree(f"method {method!r}")
-    q = check_position(linkage, q)
-    v = check_velocity(linkage, v)
-    tau = _with_passive_forces(linkage, q, v, check_velocity(linkage, tau, "tau"))
-    f_ext = _body_forces(linkage, q, force, torque)
-    base = base_acceleration(gravity)
-    qdd = SOLVERS[method](linkage, q, v, tau, f_ext, base)
-    transmitted = _transmitted_forces(linkage, q, v, qdd, f_ext, base) if joint_forces else None
-    return Acceleration(linkage.v_to_input(qdd), transmitted)
 
 
 def inverse_dynamics(
@@ -92,9 +53,9 @@ def inverse_dynamics(
     q = check_position(linkage, q)
     v = check_velocity(linkage, v)
     qdd = check_velocity(linkage, acceleration, "acceleration")
-    f_ext = _body_forces(linkage, q, force, torque)
-    tau, _ = _newton_euler(linkage, q, v, qdd, f_ext, base_acceleration(gravity))
-    passive = _with_passive_forces(linkage, q, v, np.zeros(linkage.nv))
+    f_ext = body_forces(linkage, q, force, torque)
+    tau, _ = newton_euler(linkage, q, v, qdd, f_ext, base_acceleration(gravity))
+    passive = with_passive_forces(linkage, q, v, np.zeros(linkage.nv))
     return linkage.v_to_input(tau - passive)
 
 
@@ -191,15 +152,12 @@ def solve_aba(linkage: Linkage, q: Floats, v: Floats, tau: Floats, f_ext: Floats
 def solve_crba(linkage: Linkage, q: Floats, v: Floats, tau: Floats, f_ext: Floats, base: Spatial) -> Floats:
     """Forward dynamics by H q̈ = τ − C with CRBA, RNEA and LᵀDL; model order, kernel frames."""
     rows = _inertia_rows(linkage, q)
-    bias, _ = _newton_euler(linkage, q, v, np.zeros(linkage.nv), f_ext, base)
+    bias, _ = newton_euler(linkage, q, v, np.zeros(linkage.nv), f_ext, base)
     broken = _ltdl.factorize(rows.H, rows.dof_parent, rows.row_start)
     _raise_if_singular(linkage, int(rows.body_of_dof[broken]) if broken >= 0 else _aba.OK)
     x = tau - bias
     _ltdl.solve(rows.H, rows.dof_parent, rows.row_start, x)
     return x
-
-
-SOLVERS = {"aba": solve_aba, "crba": solve_crba}
 
 
 class InertiaRows(NamedTuple):
@@ -236,7 +194,7 @@ def _columns(rows: InertiaRows) -> Ints:
     return out
 
 
-def _newton_euler(
+def newton_euler(
     linkage: Linkage, q: Floats, v: Floats, qdd: Floats, f_ext: Floats, base: Spatial
 ) -> tuple[Floats, Floats]:
     """tau (nv,) and transmitted forces (n, 6) in kernel frames."""
@@ -248,11 +206,11 @@ def _newton_euler(
     return tau, f
 
 
-def _transmitted_forces(
+def transmitted_forces(
     linkage: Linkage, q: Floats, v: Floats, qdd: Floats, f_ext: Floats, base: Spatial
 ) -> Floats:
     """The force every joint transmits, in the user's body frames and order."""
-    _, f = _newton_euler(linkage, q, v, qdd, f_ext, base)
+    _, f = newton_euler(linkage, q, v, qdd, f_ext, base)
     return forces_to_input(linkage, f)
 
 
@@ -263,7 +221,7 @@ def forces_to_input(linkage: Linkage, f: Floats) -> Floats:
     return linkage.bodies_to_input(f)
 
 
-def _with_passive_forces(linkage: Linkage, q: Floats, v: Floats, tau: Floats) -> Floats:
+def with_passive_forces(linkage: Linkage, q: Floats, v: Floats, tau: Floats) -> Floats:
     if not (linkage.has_springs or linkage.has_damping):
         return tau
     total = tau.copy()
@@ -278,7 +236,7 @@ def _world_poses(linkage: Linkage, q: Floats) -> tuple[Floats, Floats]:
     return R, p
 
 
-def _body_forces(linkage: Linkage, q: Floats, force: ArrayLike | None, torque: ArrayLike | None) -> Floats:
+def body_forces(linkage: Linkage, q: Floats, force: ArrayLike | None, torque: ArrayLike | None) -> Floats:
     """World forces and torques as spatial forces in kernel frames (n, 6); no rows if there are none."""
     f_W = check_rows(linkage, force, "force")
     n_W = check_rows(linkage, torque, "torque")
@@ -306,17 +264,3 @@ def _raise_if_singular(linkage: Linkage, joint: int) -> None:
             "it can move without moving any inertia, or the state overflows; check the masses and inertias of the "
             "bodies beyond it and that q, v and tau are of sensible size",
         )
-
-
-__all__ = [
-    "GRAVITY",
-    "Acceleration",
-    "Energy",
-    "body_poses",
-    "centers_of_mass",
-    "energy",
-    "forward_dynamics",
-    "inverse_dynamics",
-    "mass_matrix",
-    "momentum",
-]

@@ -104,6 +104,14 @@ def velocity_product(kind: int, rate: float, V: Floats, c: Floats, i: int) -> Sp
 
 
 @kernel
+def all_velocity_products(model: KernelModel, v: Floats, V: Floats, c: Floats) -> None:
+    """Fill in c for revolute joints too, after `outward_velocities`."""
+    for i in range(len(model.parent)):
+        if model.joint_kind[i] == REVOLUTE:
+            set_spatial(c, i, cross_motion_z(get_spatial(V, i), v[model.v_start[i]]))
+
+
+@kernel
 def forces_in_body_frames(R_W: Floats, force: Floats, torque: Floats, f: Floats) -> None:
     """World-axes forces (n, 3) and torques about the body origins (n, 3) as body-frame spatial forces f (n, 6)."""
     for i in range(len(R_W)):

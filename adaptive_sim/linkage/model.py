@@ -302,11 +302,14 @@ class Linkage:
         rows[:, 1:4] = m[:, None] * c
         for k, (i, j) in enumerate(((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))):
             rows[:, 4 + k] = J[:, i, j] + m * ((square if i == j else 0.0) - c[:, i] * c[:, j])
-        return KernelModel(
+        model = KernelModel(
             self.parent, self.joint_type, self.q_start, self.v_start, np.ascontiguousarray(axis1), self.pitch,
             np.ascontiguousarray(rotation).reshape(n, 9), np.ascontiguousarray(translation), rows,
             self.stiffness, self.damping, self.rest_position,
         )  # fmt: skip
+        for array in model:  # all read-only, turned frames or not: else every kernel is compiled twice
+            array.setflags(write=False)
+        return model
 
     @cached_property
     def kernel_frame(self) -> Floats | None:
@@ -323,6 +326,7 @@ class Linkage:
         axis[~turned] = (0.0, 0.0, 1.0)
         frames = np.empty((self.n_bodies, 9))
         frames_along(axis, frames)
+        frames.setflags(write=False)
         return frames.reshape(-1, 3, 3)
 
     @cached_property

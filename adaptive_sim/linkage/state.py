@@ -98,7 +98,7 @@ def check_rows(linkage: Linkage, rows: ArrayLike | None, name: str) -> Floats | 
     """(n, 3) world-axes vectors per body in model order, checked; None stays None."""
     if rows is None:
         return None
-    array = np.ascontiguousarray(rows, dtype=np.float64)
+    array = _numbers(rows, name)
     if array.shape != (linkage.n_bodies, 3):
         raise InvalidStateError(f"{name}: shape {array.shape}, expected (n_bodies, 3) = ({linkage.n_bodies}, 3)")
     bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
@@ -111,17 +111,21 @@ def check_rows(linkage: Linkage, rows: ArrayLike | None, name: str) -> Floats | 
 
 def check_vector(value: ArrayLike | None, name: str) -> Floats:
     """A finite 3-vector; None is zero."""
-    vector = np.zeros(3) if value is None else np.asarray(value, dtype=np.float64)
+    vector = np.zeros(3) if value is None else _numbers(value, name)
     if vector.shape != (3,) or not np.isfinite(vector).all():
         raise InvalidStateError(f"{name}: expected three finite numbers, got {value!r}")
     return vector
 
 
-def _flat(value: ArrayLike, size: int, name: str, unit: str, linkage: Linkage) -> Floats:
+def _numbers(value: ArrayLike, name: str) -> Floats:
     try:
-        array = np.ascontiguousarray(value, dtype=np.float64)
+        return np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidStateError(f"{name}: not an array of numbers ({error})") from None
+        raise InvalidStateError(f"{name}: not an array of numbers ({error}); give numbers") from None
+
+
+def _flat(value: ArrayLike, size: int, name: str, unit: str, linkage: Linkage) -> Floats:
+    array = _numbers(value, name)
     if array.shape != (size,):
         raise InvalidStateError(f"{name}: shape {array.shape}, but the linkage has {size} {unit}: expected ({size},)")
     bad = np.flatnonzero(~np.isfinite(array))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidLinkageError
 from ..typing import Floats, Ints
-from .fields import ALL_FIELDS, Field
+from .fields import ALL_FIELDS, COORDINATE_FIELDS, DOF_FIELDS, Field
 from .joints import DOF, HAS_AXIS, N_Q, QUATERNION_AT, JointType
 from .kinematics import parents_first
 from .model import Linkage, Loops, Shape
@@ -57,13 +57,10 @@ def linkage_from_input(given: Mapping[str, Any]) -> Linkage:
     parent = _parents(given["parent"], problems)
     n = len(parent)
     kinds = _codes(given["joint_type"], JointType, "joint_type", n, problems)
-    problems.raise_if_any()  # without sizes nothing else can be checked
-
     sizes = {"n": n, "nv": int(DOF[kinds].sum()), "nq": int(N_Q[kinds].sum())}
-    given = _rest_defaults(given, kinds, sizes)
+    if problems.sentences:  # without joint types the sizes of these are not known
+        given = {k: v for k, v in given.items() if k not in {f.name for f in DOF_FIELDS + COORDINATE_FIELDS}}
     arrays = {f.name: _array(f, given.get(f.name), sizes, kinds, problems) for f in ALL_FIELDS}
-    problems.raise_if_any()
-
     _check_tree(parent, problems)
     names = {k: _names(given.get(f"{k}_names"), k, n, problems) for k in ("body", "joint")}
     _check_values(arrays, kinds, problems)
@@ -113,7 +110,7 @@ def _codes(raw: Any, enum: type[JointType] | type[Shape], what: str, n: int, pro
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
             rows = np.flatnonzero(values == u)
             problems.add(f"unknown {what} {str(u)!r} at entry {rows[0]} ({len(rows)} in all); {hint}")
-    return code_of[inverse]
+    return code_of.clip(0)[inverse]
 
 
 def _array(f: Field, raw: Any, sizes: Mapping[str, int], kinds: Ints, problems: _Problems) -> Floats:
@@ -121,29 +118,44 @@ def _array(f: Field, raw: Any, sizes: Mapping[str, int], kinds: Ints, problems: 
     if raw is None:
         if f.required:
             problems.add(f"{f.name} is missing; it must have shape {_shape_text(f, shape)}")
-        fill = np.asarray(0.0 if f.default is None else f.default)
-        fill = fill.reshape(shape[1:]) if fill.ndim else fill
+        view = _stand_in(f, shape, kinds)
         # Display-only arrays of one value need no memory: a broadcast view. Kernels need contiguous arrays.
-        view = np.broadcast_to(fill, shape)
         return view if f.name in ("color", "lower_limit", "upper_limit") or f.name.startswith("shape") else view.copy()
     try:
         values = np.array(raw, dtype=np.float64)
     except (TypeError, ValueError):
         problems.add(f"{f.name}: not an array of numbers ({_short(raw)}); expected shape {_shape_text(f, shape)}")
-        return np.zeros(shape)
+        return _stand_in(f, shape, kinds).copy()
     if "nv" in f.shape and values.shape == ():
         values = np.full(shape, float(values))
     elif "nv" in f.shape and values.shape == (sizes["n"],) != shape:  # nv == n: per degree of freedom
         values = np.repeat(values, DOF[kinds])
     if values.shape != shape:
         problems.add(f"{f.name}: shape {values.shape}, expected {_shape_text(f, shape)}")
-        return np.zeros(shape)
+        return _stand_in(f, shape, kinds).copy()
     bad = np.isnan(values) if f.may_be_infinite else ~np.isfinite(values)
     if bad.any():
         bad_rows = bad.reshape(len(bad), -1).any(axis=1)
         noun = {"nv": "degree of freedom", "nq": "coordinate"}.get(str(f.shape[0]), "body")
         problems.add_rows(bad_rows, f"{f.name} is not finite", values, "give finite numbers", noun)
+        values = np.where(bad_rows.reshape(-1, *(1,) * (bad.ndim - 1)), _stand_in(f, shape, kinds), values)
     return np.ascontiguousarray(values)
+
+
+def _stand_in(f: Field, shape: tuple[int, ...], kinds: Ints) -> Floats:
+    """What a missing array holds. Also put in for a bad one, so that later checks only find problems of their own.
+
+    Springs rest at the neutral position unless told: quaternions there are (0, 0, 0, 1).
+    """
+    if f.name == "rest_position":
+        rest = np.zeros(shape)
+        at = QUATERNION_AT[kinds]
+        starts = np.cumsum(N_Q[kinds]) - N_Q[kinds]
+        rest[(starts + at + 3)[at >= 0]] = 1.0
+        return rest
+    sound = {"mass": 1.0, "inertia": tuple(np.eye(3).flat)}.get(f.name, 0.0)
+    fill = np.asarray(sound if f.default is None else f.default)
+    return np.broadcast_to(fill.reshape(shape[1:]) if fill.ndim else fill, shape)
 
 
 def _names(raw: Any, what: str, n: int, problems: _Problems) -> tuple[str, ...] | None:
@@ -164,17 +176,6 @@ def _names(raw: Any, what: str, n: int, problems: _Problems) -> tuple[str, ...] 
     return names
 
 
-def _rest_defaults(given: Mapping[str, Any], kinds: Ints, sizes: Mapping[str, int]) -> Mapping[str, Any]:
-    """Springs rest at the neutral position unless told: quaternions there are (0, 0, 0, 1)."""
-    if given.get("rest_position") is not None:
-        return given
-    rest = np.zeros(sizes["nq"])
-    at = QUATERNION_AT[kinds]
-    starts = np.cumsum(N_Q[kinds]) - N_Q[kinds]
-    rest[(starts + at + 3)[at >= 0]] = 1.0
-    return {**given, "rest_position": rest}
-
-
 # -------------------------------------------------------------------- checking
 
 
@@ -192,10 +193,10 @@ def _check_tree(parent: Ints, problems: _Problems) -> None:
             extra, f"unconnected body: only the base (here {problems.label(int(bases[0]))}) may have parent −1",
             parent, "connect it to another body (a fixed or free joint will do)",
         )  # fmt: skip
-    if unknown.any() or len(bases) == 0:
+    if len(bases) == 0:
         return
-    # What cannot be reached from a base sits on, or hangs on, a cycle.
-    lost = parents_first(parent)[1]
+    # What cannot be reached from a base (or an unknown parent) sits on, or hangs on, a cycle.
+    lost = parents_first(np.where(unknown, -1, parent))[1]
     problems.add_rows(lost, "cycle: not reachable from the base", parent, "follow the parents and break the cycle")
 
 
@@ -272,7 +273,9 @@ def _loops(given: Mapping[str, Any], n: int, problems: _Problems) -> Loops:
     problems.add_rows(HAS_AXIS[kinds] & (length < 1e-8), "zero loop_axis", axis, "give a direction", "loop joint")
     axis[length >= 1e-8] /= length[length >= 1e-8, None]
     off = np.abs(np.einsum("nsji,nsjk->nsik", rotation, rotation) - np.eye(3)).max(axis=(1, 2, 3), initial=0.0)
-    problems.add_rows(off > _ROTATION_TOLERANCE, "loop_rotation is not a rotation", off, "orthonormalise", "loop joint")
+    mirrored = (np.linalg.det(rotation) < 0.0).any(axis=1)
+    problems.add_rows((off > _ROTATION_TOLERANCE) | mirrored, "loop_rotation is not a rotation matrix", rotation,
+                      "columns must be orthonormal with determinant +1", "loop joint")  # fmt: skip
     return Loops(body.astype(np.int64), kinds, axis, rotation, translation)
 
 

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic, models, overload, register_model
 
 from ..typing import Floats, Ints
@@ -29,6 +29,7 @@ Lanes: TypeAlias = Any  # in plain Python a NumPy array of LANES numbers
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _I32 = ir.IntType(32)
 _FUSE = ("contract",)
+_SQRT = f"llvm.sqrt.v{LANES}f64"
 
 
 class LanesType(types.Type):
@@ -137,7 +138,8 @@ def _overload_neg(a: Any) -> Any:
 @intrinsic
 def _sqrt(typingctx: Any, a: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.call(builder.module.declare_intrinsic("llvm.sqrt", [_VECTOR]), args)
+        function_type = ir.FunctionType(_VECTOR, [_VECTOR])
+        return builder.call(cgutils.get_or_insert_function(builder.module, function_type, _SQRT), args)
 
     return lanes_type(a), codegen
 

@@ -92,7 +92,8 @@ def quaternion_log(e: Quaternion) -> Vector:
     u = (sign * e[0], sign * e[1], sign * e[2])
     w = sign * e[3]
     s = math.sqrt(dot(u, u))
-    k = 2.0 / w * (1.0 - s * s / (3.0 * w * w)) if s < _SMALL_ANGLE else 2.0 * math.atan2(s, w) / s
+    x2 = s * s / (w * w) if s < _SMALL_ANGLE else 0.0  # tan² of half the angle
+    k = 2.0 / w * (1.0 - x2 * (1.0 / 3.0 - 0.2 * x2)) if s < _SMALL_ANGLE else 2.0 * math.atan2(s, w) / s
     return scale(k, u)
 
 

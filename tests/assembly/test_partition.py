@@ -121,6 +121,24 @@ def test_mean_depth_is_near_the_optimum_where_the_linkage_allows_it() -> None:
     assert mean_excess(build_assembly_tree(shapes.millipede(50_000))) < 0.5
 
 
+def test_a_heavy_branch_is_high_even_where_the_row_has_levels_to_spare() -> None:
+    """A tall but light branch gives the row slack; the heavy branch must not pay for it."""
+    tall = shapes.doubled(worst_shapes(6, 3, long_rakes=False)[-1].parent, 5)  # 254 bodies, depth 20
+    parent = shapes.grafted(shapes.chain(4000), [(400, shapes.chain(2000)), (3000, tall)])
+    tree = build_assembly_tree(parent)
+    assert tree.depth >= 22
+    assert tree.node_depth[tree.node_of_joint[4000]] <= 4  # the joint of the chain of 2000: log2(6254 / 2001) + 2
+
+
+def test_light_children_are_raked_by_height_not_by_size() -> None:
+    tall = worst_shapes(6, 3, long_rakes=False)[-1].parent  # 6 bodies, depth 5
+    parent = shapes.grafted(shapes.chain(10), [(0, shapes.chain(8)), (0, tall)]).tolist()
+    tree = build_assembly_tree(parent)
+    low, high = tree.node_of_joint[10], tree.node_of_joint[18]
+    assert tree.upper_child[high] == low
+    assert tree.depth == least_depth(parent) == 7
+
+
 def test_chain_and_small_bodies_are_not_split() -> None:
     for parent in (shapes.chain(1000), shapes.k_ary(1000, 2), shapes.k_ary(1000, 4), shapes.millipede(1000, 4, 3)):
         tree = build_assembly_tree(parent)

@@ -1,0 +1,1 @@
+"""Agreement with other engines: golden data and Pinocchio."""

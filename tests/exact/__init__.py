@@ -1,0 +1,1 @@
+"""Tests of the exact solvers against plain mechanics. Helper: oracle (slow, readable, independent)."""

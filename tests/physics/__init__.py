@@ -1,0 +1,1 @@
+"""Physical identities and textbook motions. Helper: rk4."""
