@@ -12,6 +12,7 @@ Two things Numba does not do by itself are added here:
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -24,6 +25,7 @@ from numba.core import event
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
+_IMPORT = re.compile(rb"^from (\.+)([\w.]+) import", re.MULTILINE)
 # Which packages' kernels a package's kernels may call (the import directions of the design).
 _MAY_CALL = {
     "spatial": ("spatial",),
@@ -69,11 +71,22 @@ def _watch_called_files(dispatcher: Any, function: Callable[..., Any]) -> None:
 
 @cache
 def _stamp(package: str) -> tuple[tuple[str, int, int], ...]:
-    """Name, time and size of every kernel file that kernels of `package` may call."""
-    paths = [Path(__file__)]
+    """Name, time and size of every file that is compiled into kernels of `package`.
+
+    Those with kernels, and those they import from: constants and types become part of the machine code too.
+    """
+    paths = {Path(__file__)}
     for name in _MAY_CALL.get(package, ()):
-        paths += [p for p in sorted((_PACKAGE / name).glob("*.py")) if b"@kernel" in p.read_bytes()]
-    return tuple((str(p.relative_to(_PACKAGE)), p.stat().st_mtime_ns, p.stat().st_size) for p in paths)
+        for path in (_PACKAGE / name).glob("*.py"):
+            text = path.read_bytes()
+            if b"@kernel" in text:
+                paths.add(path)
+                for dots, module in _IMPORT.findall(text):
+                    start = path.parents[len(dots) - 1]
+                    paths.add(start.joinpath(*module.decode().split(".")).with_suffix(".py"))
+    return tuple(
+        (str(p.relative_to(_PACKAGE)), p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(paths) if p.is_file()
+    )
 
 
 class _AnnounceFirstCompilation(event.Listener):

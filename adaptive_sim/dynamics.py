@@ -15,6 +15,7 @@ from .exact.dynamics import (
     base_acceleration,
     body_forces,
     forces_to_input,
+    raise_if_overflown,
     solve_aba,
     solve_crba,
     transmitted_forces,
@@ -68,7 +69,9 @@ def forward_dynamics(
         from .adaptive.dca import solve_dca
 
         qdd, f = solve_dca(linkage, q, v, tau, f_ext, base, threads=threads)
+        raise_if_overflown(linkage, qdd)
         return Acceleration(linkage.v_to_input(qdd), forces_to_input(linkage, f) if joint_forces else None)
     qdd = (solve_aba if method == "aba" else solve_crba)(linkage, q, v, tau, f_ext, base)
+    raise_if_overflown(linkage, qdd)
     transmitted = transmitted_forces(linkage, q, v, qdd, f_ext, base) if joint_forces else None
     return Acceleration(linkage.v_to_input(qdd), transmitted)

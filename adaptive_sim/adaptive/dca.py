@@ -44,17 +44,18 @@ def solve_dca(
         V, c = np.empty((n, 6)), np.empty((n, 6))
         outward_velocities(model, q, v, np.empty((n, 9)), np.empty((n, 3)), V, c)
         all_velocity_products(model, v, V, c)
-    set_world(coefficients, base)
+    set_world(plan, coefficients, base)
     leaf_forces(model, plan, f_ext, V, coefficients)
     if threads is None:
         threads = numba.get_num_threads() if n >= PARALLEL_BODIES else 1
+    weight = np.ones(0)
     if threads > 1:
-        failed = main_pass_parallel(model, plan, q, tau, c, coefficients, threads)
+        failed = main_pass_parallel(model, plan, q, tau, c, weight, coefficients, threads)
     else:
-        failed = main_pass(model, plan, q, tau, c, coefficients)
+        failed = main_pass(model, plan, q, tau, c, weight, coefficients)
     raise_if_singular(linkage, plan, failed)
     qdd = np.empty(linkage.nv)
-    F = np.zeros((len(plan.upper) + 1, 12))
+    F = np.zeros((len(plan.upper), 12))
     back_substitution(model, plan, coefficients, F, qdd)
     f = np.empty((n, 6))
     joint_forces_of(plan, F, f)

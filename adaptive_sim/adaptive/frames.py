@@ -1,4 +1,4 @@
-"""Hierarchical frames: world poses from the assembly tree, where no body has a stored world pose (MATH §3).
+"""Hierarchical frames: poses of joints and handles, and world poses, where no body has a stored world pose (MATH §3).
 
 A node keeps the pose of its lower handle v in its upper handle u and the pose of its joint. Going up from a body,
 each time the body is in the lower child the way leads through the upper child and the joint: O(log n) for one body.
@@ -7,22 +7,34 @@ each time the body is in the lower child the way leads through the upper child a
 from __future__ import annotations
 
 from ..compiled import kernel
+from ..linkage.joints import REVOLUTE, joint_pose
+from ..linkage.model import KernelModel
+from ..spatial.rotations import turn_z
+from ..spatial.rows import get_matrix, get_vector
 from ..spatial.vectors import IDENTITY, ZERO, Matrix, Vector, add, apply, multiply
-from ..typing import Floats
-from .record import JOINT, POSE, Coefficients, Plan
+from ..typing import Floats, Ints
+from .record import JOINT, POSE, Plan
 
 
 @kernel(inline=True)
-def stored_pose(node: Floats, row: int, at: int) -> tuple[Matrix, Vector]:
-    """The pose stored in a record from column `at` on."""
+def get_pose(flat: Floats, at: int) -> tuple[Matrix, Vector]:
+    """Twelve numbers from place `at` on: rotation row by row, origin."""
     return (
         (
-            node[row, at], node[row, at + 1], node[row, at + 2],
-            node[row, at + 3], node[row, at + 4], node[row, at + 5],
-            node[row, at + 6], node[row, at + 7], node[row, at + 8],
+            flat[at], flat[at + 1], flat[at + 2],
+            flat[at + 3], flat[at + 4], flat[at + 5],
+            flat[at + 6], flat[at + 7], flat[at + 8],
         ),
-        (node[row, at + 9], node[row, at + 10], node[row, at + 11]),
+        (flat[at + 9], flat[at + 10], flat[at + 11]),
     )  # fmt: skip
+
+
+@kernel(inline=True)
+def put_pose(flat: Floats, at: int, pose: tuple[Matrix, Vector]) -> None:
+    for k in range(9):
+        flat[at + k] = pose[0][k]
+    for k in range(3):
+        flat[at + 9 + k] = pose[1][k]
 
 
 @kernel(inline=True)
@@ -31,52 +43,63 @@ def compose(a: tuple[Matrix, Vector], b: tuple[Matrix, Vector]) -> tuple[Matrix,
     return (multiply(a[0], b[0]), add(a[1], apply(a[0], b[1])))
 
 
+@kernel(inline=True)
+def pose_of_joint(model: KernelModel, q: Floats, kind: int, i: int) -> tuple[Matrix, Vector]:
+    """Pose of body i's kernel frame in its parent's."""
+    placement = get_matrix(model.rotation, i)
+    origin = get_vector(model.translation, i)
+    if kind == REVOLUTE:
+        return (turn_z(placement, q[model.q_start[i]]), origin)
+    R_J, p_J = joint_pose(kind, get_vector(model.axis1, i), model.pitch[i], q, model.q_start[i])
+    return (multiply(placement, R_J), add(origin, apply(placement, p_J)))
+
+
 @kernel
-def body_pose(plan: Plan, coefficients: Coefficients, body: int) -> tuple[Matrix, Vector]:
+def update_poses(model: KernelModel, plan: Plan, q: Floats, nodes: Ints, store: Floats) -> None:
+    """Joint and handle poses of the given nodes, in an order with children before parents."""
+    upper, lower, joint, kind = plan.upper, plan.lower, plan.joint, plan.kind
+    at, at_pose, two = plan.at, plan.at_pose, plan.two
+    for i in nodes:
+        own = (IDENTITY, ZERO)
+        if joint[i] >= 0:
+            own = pose_of_joint(model, q, kind[i], joint[i])
+        put_pose(store, at[i] + JOINT, own)
+        if two[i]:
+            to_joint = compose(get_pose(store, at_pose[upper[i]]), own)
+            put_pose(store, at[i] + POSE, compose(to_joint, get_pose(store, at_pose[lower[i]])))
+
+
+@kernel
+def body_pose(plan: Plan, store: Floats, body: int) -> tuple[Matrix, Vector]:
     """World pose of one body's kernel frame, O(log n)."""
-    node = coefficients.node
     pose = (IDENTITY, ZERO)
     i = plan.first_leaf[body]
-    base = len(plan.upper) - 1
-    while i != base:
+    while plan.parent[i] >= 0:
         above = plan.parent[i]
         if plan.lower[above] == i:
-            pose = compose(stored_pose(node, above, JOINT), pose)
-            if above != base:
-                pose = compose(stored_pose(node, plan.upper[above], POSE), pose)
+            pose = compose(get_pose(store, plan.at[above] + JOINT), pose)
+            pose = compose(get_pose(store, plan.at_pose[plan.upper[above]]), pose)
         i = above
     return pose
 
 
 @kernel
-def all_body_poses(plan: Plan, coefficients: Coefficients, pose: Floats, R_W: Floats, p_W: Floats) -> None:
+def all_body_poses(plan: Plan, store: Floats, pose: Floats, R_W: Floats, p_W: Floats) -> None:
     """World poses of all bodies' kernel frames, R_W (n, 9), p_W (n, 3), in one pass from the root down.
 
-    pose (n_nodes + 1, 12) is scratch: the world pose of every node's upper handle.
+    pose (12·len(plan.upper),) is scratch: the world pose of every node's upper handle.
     """
-    node = coefficients.node
-    base = len(plan.upper) - 1
-    _put(pose, base, (IDENTITY, ZERO))
+    base = plan.order[len(plan.order) - 1]
+    put_pose(pose, 12 * base, (IDENTITY, ZERO))
     for at in range(len(plan.order) - 1, -1, -1):
         i = plan.order[at]
-        own = stored_pose(pose, i, 0)
-        below = compose(own, stored_pose(node, i, JOINT))
-        if i != base:
-            below = compose(compose(own, stored_pose(node, plan.upper[i], POSE)), stored_pose(node, i, JOINT))
-            _put(pose, plan.upper[i], own)
-        _put(pose, plan.lower[i], below)
+        own = get_pose(pose, 12 * i)
+        put_pose(pose, 12 * plan.upper[i], own)
+        x = compose(own, get_pose(store, plan.at_pose[plan.upper[i]]))
+        put_pose(pose, 12 * plan.lower[i], compose(x, get_pose(store, plan.at[i] + JOINT)))
     for body in range(len(plan.first_leaf)):
-        leaf = plan.first_leaf[body]
+        at = 12 * plan.first_leaf[body]
         for k in range(9):
-            R_W[body, k] = pose[leaf, k]
+            R_W[body, k] = pose[at + k]
         for k in range(3):
-            p_W[body, k] = pose[leaf, 9 + k]
-
-
-@kernel(inline=True)
-def _put(pose: Floats, row: int, value: tuple[Matrix, Vector]) -> None:
-    for k in range(9):
-        pose[row, k] = value[0][k]
-    for k in range(3):
-        pose[row, 9 + k] = value[1][k]
-
+            p_W[body, k] = pose[at + 9 + k]

@@ -10,9 +10,9 @@ from ..compiled import kernel
 from ..linkage.model import KernelModel
 from ..spatial.motion import Spatial, cross_force, rigid_momentum
 from ..spatial.rows import get_rigid, get_spatial
-from ..spatial.vectors import IDENTITY, Symmetric, Vector, add, apply_symmetric, cross, scale, subtract
+from ..spatial.vectors import Symmetric, Vector, add, apply_symmetric, cross, scale, subtract
 from ..typing import Floats
-from .record import BU, BV, POSE, UU, UV, VV, Coefficients, Plan
+from .record import Coefficients, Plan
 
 
 @kernel(inline=True)
@@ -48,14 +48,12 @@ def rigid_acceleration(rigid: tuple[float, Vector, Symmetric], force: Spatial) -
 
 @kernel
 def leaf_geometry(model: KernelModel, plan: Plan, coefficients: Coefficients) -> None:
-    """Φ of all leaves and of the world; constant for a linkage."""
-    node = coefficients.node
+    """Φ of all leaves; constant for a linkage."""
+    store = coefficients.store
     for leaf in range(len(plan.leaf_body)):
         rigid = get_rigid(model.inertia, plan.leaf_body[leaf])
         share = 1.0 / plan.leaf_fraction[leaf]
-        held = 1.0 if plan.leaf_open[leaf] else 0.0
-        _identity_pose(node, leaf)
-        k = 0
+        k = plan.at[leaf]
         for i in range(6):
             # Column i of I⁻¹: the acceleration under a unit force.
             unit = (
@@ -65,34 +63,24 @@ def leaf_geometry(model: KernelModel, plan: Plan, coefficients: Coefficients) ->
             w, v = rigid_acceleration(rigid, unit)
             column = (w[0], w[1], w[2], v[0], v[1], v[2])
             for j in range(i, 6):
-                x = share * column[j]
-                node[leaf, UU + k] = x
-                node[leaf, VV + k] = held * x
-                node[leaf, UV + 6 * i + j] = held * x
-                node[leaf, UV + 6 * j + i] = held * x
+                store[k] = share * column[j]
                 k += 1
-    world = len(node) - 1
-    for k in range(POSE):
-        node[world, k] = 0.0
-    _identity_pose(node, world)
 
 
-@kernel
-def _identity_pose(node: Floats, row: int) -> None:
-    for k in range(9):
-        node[row, POSE + k] = IDENTITY[k]
-    for k in range(9, 12):
-        node[row, POSE + k] = 0.0
-
-
-@kernel
-def set_world(coefficients: Coefficients, a_base: Spatial) -> None:
-    """The world's acceleration: minus gravity."""
-    node = coefficients.node
+@kernel(inline=True)
+def _put_bias(store: Floats, at: int, b: Spatial) -> None:
+    """b_u = b_v = b."""
     for k in range(3):
-        for column in (BU, BV):
-            node[len(node) - 1, column + k] = a_base[0][k]
-            node[len(node) - 1, column + 3 + k] = a_base[1][k]
+        store[at + k] = b[0][k]
+        store[at + 3 + k] = b[1][k]
+        store[at + 6 + k] = b[0][k]
+        store[at + 9 + k] = b[1][k]
+
+
+@kernel
+def set_world(plan: Plan, coefficients: Coefficients, a_base: Spatial) -> None:
+    """The world's acceleration: minus gravity."""
+    _put_bias(coefficients.store, plan.at_bias[len(plan.at_bias) - 1], a_base)
 
 
 @kernel(inline=True)
@@ -100,7 +88,6 @@ def leaf_force(
     model: KernelModel, plan: Plan, f_ext: Floats, V: Floats, leaf: int, coefficients: Coefficients
 ) -> None:
     """b of one leaf. f_ext (n, 6): body-frame forces, V (n, 6): body velocities; no rows: none, at rest."""
-    node = coefficients.node
     body = plan.leaf_body[leaf]
     rigid = get_rigid(model.inertia, body)
     n, f = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -113,17 +100,10 @@ def leaf_force(
         turned = cross_force(v, rigid_momentum(rigid, v))
         n = subtract(n, turned[0])
         f = subtract(f, turned[1])
-    b = rigid_acceleration(rigid, (n, f))
-    for k in range(3):
-        node[leaf, BU + k] = b[0][k]
-        node[leaf, BU + 3 + k] = b[1][k]
-        node[leaf, BV + k] = b[0][k] if plan.leaf_open[leaf] else 0.0
-        node[leaf, BV + 3 + k] = b[1][k] if plan.leaf_open[leaf] else 0.0
+    _put_bias(coefficients.store, plan.at_bias[leaf], rigid_acceleration(rigid, (n, f)))
 
 
 @kernel
 def leaf_forces(model: KernelModel, plan: Plan, f_ext: Floats, V: Floats, coefficients: Coefficients) -> None:
     for leaf in range(len(plan.leaf_body)):
         leaf_force(model, plan, f_ext, V, leaf, coefficients)
-
-

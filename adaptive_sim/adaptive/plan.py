@@ -6,45 +6,98 @@ import numpy as np
 
 from .. import assembly
 from ..assembly import AssemblyTree
-from ..linkage.joints import FIXED
+from ..compiled import kernel
+from ..linkage.joints import DOF, FIXED
 from ..linkage.model import Linkage
+from ..typing import Ints
 from .leaves import leaf_geometry
-from .record import MOTION, RECORD, Coefficients, Plan
+from .record import (
+    BIAS,
+    FACTOR,
+    FIRST,
+    LEAF_BIAS,
+    LEAF_RECORD,
+    MOTION,
+    POSE,
+    RECORD,
+    ROWS,
+    UNIT_POSE,
+    UV,
+    VV,
+    ZEROS,
+    Coefficients,
+    Plan,
+)
 
 
 def build_assembly_tree(linkage: Linkage) -> AssemblyTree:
-    """The assembly tree of a linkage, which also knows the memory the engine needs for it."""
-    return assembly.build_assembly_tree(linkage).with_node_record(8 * (RECORD + MOTION // 2))
+    """The assembly tree of a linkage, which also knows the memory the adaptive engine needs for it."""
+    tree = assembly.build_assembly_tree(linkage)
+    inner = tree.n_nodes - tree.n_leaves + 1
+    numbers = inner * (RECORD + FACTOR) + (tree.n_leaves + 1) * LEAF_RECORD + linkage.nv * MOTION
+    # Plan: 15 arrays of int64 over the nodes.
+    return tree.with_node_record(round(8 * (numbers / tree.n_nodes + 15)))
 
 
 def make_plan(linkage: Linkage, tree: AssemblyTree) -> Plan:
-    """The tree as the kernels read it, with the base joint as one more join: the world and the root."""
-    root, base, world = tree.n_nodes - 1, tree.n_nodes, tree.n_nodes + 1
-    joint = np.append(tree.joint, 0).astype(np.int64)
-    kind = np.where(joint >= 0, linkage.joint_type[joint], FIXED)
-    inner = np.arange(tree.n_nodes) >= tree.n_leaves
-    rake = np.append(inner & (tree.upper_handle == tree.lower_handle), False).astype(np.int64)
-    order = np.append(np.arange(tree.n_leaves, tree.n_nodes), base).astype(np.int64)
-    level_start = np.append(np.asarray(tree.level_start[1:], dtype=np.int64) - tree.n_leaves, len(order))
-    leaves = slice(0, tree.n_leaves)
+    """The tree as the kernels read it, with the base joint as one more join, of the world and the root."""
+    leaves, nodes = tree.n_leaves, tree.n_nodes
+    base, world = nodes, nodes + 1
+    upper = np.concatenate([tree.upper_child, [world, -1]]).astype(np.int64)
+    lower = np.concatenate([tree.lower_child, [tree.root, -1]]).astype(np.int64)
+    parent = np.concatenate([np.where(tree.parent < 0, base, tree.parent), [-1, base]]).astype(np.int64)
+    joint = np.concatenate([tree.joint, [0, -1]]).astype(np.int64)
+    kind = np.where(joint >= 0, linkage.joint_type[joint], FIXED).astype(np.int64)
+    is_leaf = upper < 0
+    open_ = np.concatenate([tree.lower_handle >= 0, [False, True]])
+    single = np.concatenate([tree.lower_handle == tree.upper_handle, [False, True]])
+    two = open_ & ~single
+
+    # Places: leaves and the world are small records, inner nodes and the base joint large ones.
+    at = FIRST + np.cumsum(np.where(is_leaf, LEAF_RECORD, RECORD))
+    at = np.concatenate([[FIRST], at[:-1]]).astype(np.int64)
+    at_vv = np.where(two, at + VV, np.where(single, at, ZEROS))
+    at_uv = np.where(two, at + UV, ZEROS)
+    at_pose = np.where(two, at + POSE, UNIT_POSE)
+    at_bias = np.where(is_leaf, at + LEAF_BIAS, at + BIAS)
+
+    # Levels, bottom-up; within a level nodes of one class stand together, in the order of the tree.
+    level_start = np.append(np.asarray(tree.level_start[1:], dtype=np.int64) - leaves, nodes - leaves + 1)
+    level = np.concatenate([np.asarray(tree.height, dtype=np.int64), [tree.depth + 1, 0]])
+    rank = np.zeros(nodes + 2, dtype=np.int64)
+    _ranks(upper, lower, DOF[kind], two.astype(np.int64), np.arange(leaves, nodes + 1), rank)
+    inner = np.arange(leaves, nodes + 1)
+    a, b = upper[inner], lower[inner]
+    # Whether a child has two handles only matters where it has rows in its factor.
+    key = (two[inner] * 2 + (two[a] & (rank[a] > 0))) * 2 + (two[b] & (rank[b] > 0))
+    key = ((key * 16 + DOF[kind[inner]]) * 16 + rank[a]) * 16 + rank[b]
+    order = inner[np.lexsort((inner, key, level[inner]))]
+    lane_class = np.zeros(nodes + 2, dtype=np.int64)
+    lane_class[inner] = level[inner] * 2**20 + key
+    position = np.full(nodes + 2, -1, dtype=np.int64)
+    position[order] = np.arange(len(order))
+    node_of_joint = np.asarray(tree.node_of_joint, dtype=np.int64).copy()
+    node_of_joint[0] = base
     return Plan(
-        np.append(tree.upper_child, world).astype(np.int64),
-        np.append(tree.lower_child, root).astype(np.int64),
-        np.append(np.where(tree.parent < 0, base, tree.parent), -1).astype(np.int64),
-        joint,
-        kind.astype(np.int64),
-        rake,
-        order,
-        level_start.astype(np.int64),
-        tree.leaf_body.astype(np.int64),
-        np.ascontiguousarray(tree.leaf_fraction),
-        (tree.lower_handle[leaves] >= 0).astype(np.int64),
-        tree.body_first_leaf[:-1].astype(np.int64),
-    )
+        upper, lower, parent, joint, kind, single.astype(np.int64), two.astype(np.int64), rank, lane_class, position,
+        at, at_vv.astype(np.int64), at_uv.astype(np.int64), at_pose.astype(np.int64), at_bias.astype(np.int64),
+        order, level_start, tree.leaf_body.astype(np.int64), np.ascontiguousarray(tree.leaf_fraction),
+        tree.body_first_leaf[:-1].astype(np.int64), node_of_joint,
+    )  # fmt: skip
 
 
-def make_coefficients(linkage: Linkage, plan: Plan) -> Coefficients:
-    """Records of all nodes, the base joint and the world; leaves and world filled in."""
-    coefficients = Coefficients(np.zeros((len(plan.upper) + 1, RECORD)), np.zeros((linkage.nv, MOTION)))
+def make_coefficients(linkage: Linkage, plan: Plan, *, factor: bool = False) -> Coefficients:
+    """Room for the coefficients; leaves and constants filled in. `factor`: also for the total acceleration."""
+    store = np.zeros(int(plan.at[-1]) + LEAF_RECORD)
+    store[UNIT_POSE : UNIT_POSE + 9] = np.eye(3).ravel()
+    rows = len(plan.order) if factor else 0
+    coefficients = Coefficients(store, np.zeros((linkage.nv, MOTION)), np.zeros((rows, FACTOR)))
     leaf_geometry(linkage.kernel_model, plan, coefficients)
     return coefficients
+
+
+@kernel
+def _ranks(upper: Ints, lower: Ints, dof: Ints, two: Ints, inner: Ints, rank: Ints) -> None:
+    """How many rows the factor of a node needs: one per degree of freedom inside, at most one per column."""
+    for i in inner:
+        rank[i] = min(dof[i] + rank[upper[i]] + rank[lower[i]], ROWS if two[i] else 6)

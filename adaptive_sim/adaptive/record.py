@@ -1,17 +1,18 @@
-"""What the engine keeps per node of the assembly tree: one row of float64, split by what it depends on.
+"""What the engine keeps per node of the assembly tree, and the tree as its kernels read it.
 
 A node is a subassembly with an upper handle u and a lower handle v, each quantity in the kernel frame of its own
-handle's body. Nodes with one handle are stored as if they had two on the same body (v = u: Φ_uu = Φ_uv = Φ_vv); closed
-ones, whose lower handle nothing will ever join, have zeros for v. So every join is the same formula.
+handle's body. Records lie in one flat array, `store`, one after the other, split by what they depend on:
 
-    outer geometry   what the parent reads: Φ_uu, Φ_uv, Φ_vv, pose of v in u
-    joint geometry   of the principal joint: pose of y in x, W, and G_u, G_v with f = G_u F_u + G_v F_v + γ
-    forces           b_u, b_v, γ
+    outer    what the parent reads: Φ_uu, Φ_vv, Φ_uv, pose of v in u, b_u, b_v
+    joint    of the principal joint: pose of y in x, W, and γ, with f = W z + γ
 
-and per degree of freedom of the principal joint one row of `MOTION` numbers: q̈ = K_u F_u + K_v F_v + R, with N and E
-from which R follows when forces change (R = E Q − N β).
-Columns come in groups of four, since four are moved at a time (see `spatial.lanes`). Symmetric 6×6 blocks hold the
-upper triangle row by row: 21 numbers, three idle.
+and per degree of freedom of the principal joint one row of `motion`: q̈ = R − N z, where z = Φ_xu F_u − Φ_yv F_v is
+the relative acceleration the outside forces would give the two sides of the joint; R = E Q − N β.
+
+Nodes with a single open handle (v = u: bodies, and bodies with finished branches) need Φ_uu only; leaves have nothing
+but Φ_uu and b. Where such a node is read as if it had two, the places below point to Φ_uu, to zeros or to an identity.
+Symmetric 6×6 blocks hold the upper triangle row by row: 21 numbers, three idle. Everything starts at a multiple of
+four, since four numbers are moved at a time (see `spatial.lanes`).
 """
 
 from __future__ import annotations
@@ -20,54 +21,71 @@ from typing import NamedTuple
 
 from ..typing import Floats, Ints
 
-# outer geometry
+# outer
 UU = 0  # (21) Φ_uu, symmetric
 VV = 24  # (21) Φ_vv, symmetric
 UV = 48  # (36) Φ_uv, rows u, columns v
 POSE = 84  # (12) rotation (9, row by row) and origin (3) of v's frame in u's
-# joint geometry
-JOINT = 96  # (12) pose of y's frame in x's
-W = 108  # (21) W, symmetric, y's frame
-GU = 132  # (36) force transmitted by the joint per F_u
-GV = 168  # (36) ... per F_v
-# forces
-BU = 204  # (6) bias acceleration of u
-BV = 210  # (6) bias acceleration of v
-GAMMA = 216  # (6) force transmitted by the joint when no outside force acts, y's frame
-RECORD = 224  # numbers per node
+BIAS = 96  # (12) b_u, b_v
+# joint
+JOINT = 108  # (12) pose of y's frame in x's
+W = 120  # (21) W, symmetric, y's frame
+GAMMA = 144  # (6) force transmitted by the joint when no outside force acts, y's frame
+RECORD = 152  # numbers per inner node
 
-# per degree of freedom
-KU = 0  # (6)
-KV = 6  # (6)
-N = 12  # (6)
-E = 18  # (6) row of E = D⁻¹ over the joint's own degrees of freedom
-R = 24  # (1)
-MOTION = 28
+LEAF_BIAS = 24  # leaves: Φ_uu (24), b_u, b_v
+LEAF_RECORD = 36
+
+# the first numbers of the store are constants
+ZEROS = 0  # (48)
+UNIT_POSE = 48  # (12)
+FIRST = 64  # where the records start
+
+# rows of `motion`
+N = 0  # (6)
+E = 6  # (6) row of E = D⁻¹ over the joint's own degrees of freedom
+R = 12  # (1)
+SIZE = 13  # (1) size of what was added up into R
+MOTION = 16
+
+# `factor`: 12 rows by 13 columns (F_u, F_v, 1), column by column, then ρ and σ
+ROWS = 12
+RHO = 156
+FACTOR = 160
 
 
 class Coefficients(NamedTuple):
-    """Everything that survives between steps; rows as laid out above.
+    """Everything that survives between steps."""
 
-    The last two rows of `node` are not nodes of the tree: the base joint (it joins the world and the root) and the
-    world, a body with Φ = 0 whose acceleration b is minus gravity.
-    """
-
-    node: Floats  # (n_nodes + 2, RECORD)
+    store: Floats  # flat, see above
     motion: Floats  # (nv, MOTION)
+    factor: Floats  # (n_inner + 1, FACTOR) total acceleration of inner nodes (no rows: exact solver only)
 
 
 class Plan(NamedTuple):
-    """The assembly tree as the kernels read it, for all nodes and the base joint (row n_nodes)."""
+    """The assembly tree for the kernels: all nodes, then the base joint (joins world and root), then the world.
 
-    upper: Ints  # (n_nodes + 1,) A; −1 for leaves; the world for the base joint
-    lower: Ints  # (n_nodes + 1,) B; −1 for leaves; the root for the base joint
-    parent: Ints  # (n_nodes + 1,) the node this one is a child of; the base joint for the root, −1 for the base joint
-    joint: Ints  # (n_nodes + 1,) principal joint; −1 for leaves and between pieces of one body
-    kind: Ints  # (n_nodes + 1,) what the joint is: JointType, FIXED between pieces
-    rake: Ints  # (n_nodes + 1,) 1 where v = u after the join
-    order: Ints  # (n_internal + 1,) nodes by level, bottom-up, the base joint last
+    The world is a body with Φ = 0 whose acceleration is minus gravity. `n` is the number of tree nodes + 2.
+    """
+
+    upper: Ints  # (n,) A; −1 for leaves and the world
+    lower: Ints  # (n,) B
+    parent: Ints  # (n,) the node this one is a child of; −1 for the base joint
+    joint: Ints  # (n,) principal joint; −1 for leaves and between pieces of one body
+    kind: Ints  # (n,) what the joint is: JointType, FIXED between pieces
+    single: Ints  # (n,) 1 where one open handle is left, v = u
+    two: Ints  # (n,) 1 where two handles are left
+    rank: Ints  # (n,) rows of the factor that may be other than zero
+    lane_class: Ints  # (n,) inner nodes: only nodes of the same class go through the lanes together
+    position: Ints  # (n,) where an inner node stands in `order`
+    at: Ints  # (n,) where the record starts
+    at_vv: Ints  # (n,) where Φ_vv is read
+    at_uv: Ints  # (n,) where Φ_uv is read (zeros if it equals Φ_uu)
+    at_pose: Ints  # (n,)
+    at_bias: Ints  # (n,)
+    order: Ints  # (n_inner + 1,) inner nodes by level and class, bottom-up, the base joint last
     level_start: Ints  # (levels + 1,) where each level starts in `order`
     leaf_body: Ints  # (n_leaves,)
     leaf_fraction: Floats  # (n_leaves,) share of the body's inertia
-    leaf_open: Ints  # (n_leaves,) 1 if something joins below (v = u), 0 if closed
     first_leaf: Ints  # (n_bodies,) where a body's force acts
+    node_of_joint: Ints  # (n_bodies,)

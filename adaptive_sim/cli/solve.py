@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from ..linkage.model import Linkage
     from ..typing import Floats
 
+WARM_UP = 20  # bodies
+
 
 def solve(
     generator: Annotated[str, typer.Argument(help=f"One of: {', '.join(GENERATORS)}.", show_default=False)],
     n: Annotated[int | None, typer.Option("-n", help="Number of bodies.  [default: the generator's]")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the generator.  [default: 0]")] = None,
-    method: Annotated[str, typer.Option(help="aba (O(n)), crba (mass matrix; for shallow linkages) or dca (parallel).")] = "aba",
+    method: Annotated[
+        str, typer.Option(help="aba (O(n)), crba (mass matrix; for shallow linkages) or dca (parallel).")
+    ] = "aba",
     repeat: Annotated[int, typer.Option(help="Timed calls; the median counts.")] = 5,
     gravity: Annotated[str, typer.Option(help="World, in m/s²: x,y,z.")] = "0,0,-9.81",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -49,6 +53,8 @@ def solve(
 
     choose("method", method, METHODS)
 
+    # A small one first, so that the time to build does not count compiling.
+    build_linkage(generator, WARM_UP if GENERATORS[generator].default_n else None, seed)
     start = perf_counter()
     linkage = build_linkage(generator, n, seed)
     build_seconds = perf_counter() - start

@@ -255,6 +255,13 @@ def base_acceleration(gravity: ArrayLike | None) -> Spatial:
     return ((0.0, 0.0, 0.0), (-float(g[0]), -float(g[1]), -float(g[2])))
 
 
+def raise_if_overflown(linkage: Linkage, qdd: Floats) -> None:
+    """Finite input must never give nan or inf without a word; model order."""
+    bad = np.flatnonzero(~np.isfinite(qdd))
+    if len(bad):
+        _raise_if_singular(linkage, int(np.searchsorted(linkage.v_start, bad[0], side="right")) - 1)
+
+
 def _raise_if_singular(linkage: Linkage, joint: int) -> None:
     if joint != _aba.OK:
         shown = int(linkage.input_index[joint])

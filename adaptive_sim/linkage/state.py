@@ -39,6 +39,7 @@ def neutral_position(linkage: Linkage) -> Floats:
 
 
 def neutral_state(linkage: Linkage) -> State:
+    """Neutral position, at rest."""
     return State(neutral_position(linkage), np.zeros(linkage.nv))
 
 

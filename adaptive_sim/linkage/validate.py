@@ -226,7 +226,9 @@ def _check_values(a: dict[str, Floats], kinds: Ints, problems: _Problems) -> Non
         problems.add_rows(used & (length < 1e-8), f"zero {name}", a[name], "give a direction", "joint")
         usable = length >= 1e-8
         a[name][usable] /= length[usable, None]
-    parallel = (kinds == JointType.UNIVERSAL) & (np.linalg.norm(np.cross(a["axis"], a["axis2"]), axis=1) < 1e-6)
+    both = np.any(a["axis"], axis=1) & np.any(a["axis2"], axis=1)  # a zero axis is reported already
+    apart = np.linalg.norm(np.cross(a["axis"], a["axis2"]), axis=1)
+    parallel = (kinds == JointType.UNIVERSAL) & both & (apart < 1e-6)
     problems.add_rows(parallel, "universal joint with parallel axes", a["axis2"], "axis2 must differ", "joint")
 
     R = a["rotation"]

@@ -6,8 +6,8 @@ of this size because it cannot rule out that arrays overlap). Without compilatio
 NumPy arrays.
 
     get(w, e), put(w, e, x)              entry e of a flat work array (entries of LANES numbers each)
-    load_columns(rows, r, col, w, e)     four columns of LANES rows of a matrix -> entries e … e+3 (a 4×4 transpose)
-    store_columns(w, e, rows, r, col)    and back
+    load_columns(flat, at, column, w, e)   four numbers of LANES records -> entries e … e+3 (a 4×4 transpose)
+    store_columns(w, e, flat, at, column)  and back
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _I32 = ir.IntType(32)
 _FUSE = ("contract",)
 _SQRT = f"llvm.sqrt.v{LANES}f64"
+_COPYSIGN = f"llvm.copysign.v{LANES}f64"
 
 
 class LanesType(types.Type):
@@ -58,20 +59,30 @@ def put(w: Floats, e: int, x: Lanes) -> None:
     w[LANES * e : LANES * (e + 1)] = x
 
 
-def load_columns(rows: Floats, r: Ints, col: int, w: Floats, e: int) -> None:
-    """w[e + k] = rows[r[:], col + k] for k = 0 … 3."""
+def load_columns(flat: Floats, at: Ints, column: int, w: Floats, e: int) -> None:
+    """w[e + k] = flat[at[:] + column + k] for k = 0 … 3."""
     for k in range(4):
-        put(w, e + k, rows[r[:LANES], col + k])
+        put(w, e + k, flat[at[:LANES] + column + k])
 
 
-def store_columns(w: Floats, e: int, rows: Floats, r: Ints, col: int) -> None:
-    """rows[r[:], col + k] = w[e + k] for k = 0 … 3. A row named twice must be given the same numbers."""
+def store_columns(w: Floats, e: int, flat: Floats, at: Ints, column: int) -> None:
+    """flat[at[:] + column + k] = w[e + k] for k = 0 … 3. A record named twice must be given the same numbers."""
     for k in range(4):
-        rows[r[:LANES], col + k] = get(w, e + k)
+        flat[at[:LANES] + column + k] = get(w, e + k)
 
 
 def lanes_sqrt(x: Lanes) -> Lanes:
     return np.sqrt(x)
+
+
+def lanes_copysign(x: Lanes, y: Lanes) -> Lanes:
+    """|x| with the sign of y."""
+    return np.copysign(x, y)
+
+
+def lanes_sum(x: Lanes) -> float:
+    """The sum over the lanes: (x₀ + x₁) + (x₂ + x₃)."""
+    return float((x[0] + x[1]) + (x[2] + x[3]))
 
 
 def spread(x: float) -> Lanes:
@@ -145,6 +156,24 @@ def _sqrt(typingctx: Any, a: Any) -> Any:
 
 
 @intrinsic
+def _copysign(typingctx: Any, a: Any, b: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        function_type = ir.FunctionType(_VECTOR, [_VECTOR, _VECTOR])
+        return builder.call(cgutils.get_or_insert_function(builder.module, function_type, _COPYSIGN), args)
+
+    return lanes_type(a, b), codegen
+
+
+@intrinsic
+def _sum(typingctx: Any, a: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        x = [builder.extract_element(args[0], _I32(lane)) for lane in range(LANES)]
+        return builder.fadd(builder.fadd(x[0], x[1]), builder.fadd(x[2], x[3]))
+
+    return types.float64(a), codegen
+
+
+@intrinsic
 def _spread(typingctx: Any, a: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return _broadcast(builder, context.cast(builder, args[0], signature.args[0], types.float64))
@@ -199,36 +228,33 @@ def _transpose(builder: Any, rows: list[Any]) -> list[Any]:
     ]
 
 
-def _row_pointers(context: Any, builder: Any, rows_t: Any, rows: Any, r_t: Any, r: Any, col: Any) -> list[Any]:
-    struct = context.make_array(rows_t)(context, builder, rows)
-    width = builder.extract_value(struct.shape, 1)
-    indices = context.make_array(r_t)(context, builder, r).data
+def _record_pointers(context: Any, builder: Any, flat_t: Any, flat: Any, at_t: Any, at: Any, column: Any) -> list[Any]:
+    starts = context.make_array(at_t)(context, builder, at).data
     out = []
     for lane in range(LANES):
-        row = builder.load(builder.gep(indices, [ir.Constant(ir.IntType(64), lane)]))
-        flat = builder.add(builder.mul(row, width), col)
-        out.append(builder.bitcast(builder.gep(struct.data, [flat]), _VECTOR.as_pointer()))
+        start = builder.load(builder.gep(starts, [ir.Constant(ir.IntType(64), lane)]))
+        out.append(_pointer(context, builder, flat_t, flat, builder.add(start, column)))
     return out
 
 
 @intrinsic
-def _load_columns(typingctx: Any, rows: Any, r: Any, col: Any, w: Any, e: Any) -> Any:
+def _load_columns(typingctx: Any, flat: Any, at: Any, column: Any, w: Any, e: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         t = signature.args
         col = context.cast(builder, args[2], t[2], types.intp)
         e = context.cast(builder, args[4], t[4], types.intp)
-        pointers = _row_pointers(context, builder, t[0], args[0], t[1], args[1], col)
+        pointers = _record_pointers(context, builder, t[0], args[0], t[1], args[1], col)
         columns = _transpose(builder, [builder.load(p, align=8) for p in pointers])
         for k, column in enumerate(columns):
             index = _entry(builder, builder.add(e, ir.Constant(e.type, k)))
             builder.store(column, _pointer(context, builder, t[3], args[3], index), align=8)
         return context.get_dummy_value()
 
-    return types.void(rows, r, col, w, e), codegen
+    return types.void(flat, at, column, w, e), codegen
 
 
 @intrinsic
-def _store_columns(typingctx: Any, w: Any, e: Any, rows: Any, r: Any, col: Any) -> Any:
+def _store_columns(typingctx: Any, w: Any, e: Any, flat: Any, at: Any, column: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         t = signature.args
         col = context.cast(builder, args[4], t[4], types.intp)
@@ -237,18 +263,20 @@ def _store_columns(typingctx: Any, w: Any, e: Any, rows: Any, r: Any, col: Any) 
         for k in range(4):
             index = _entry(builder, builder.add(e, ir.Constant(e.type, k)))
             columns.append(builder.load(_pointer(context, builder, t[0], args[0], index), align=8))
-        pointers = _row_pointers(context, builder, t[2], args[2], t[3], args[3], col)
+        pointers = _record_pointers(context, builder, t[2], args[2], t[3], args[3], col)
         for pointer, row in zip(pointers, _transpose(builder, columns)):
             builder.store(row, pointer, align=8)
         return context.get_dummy_value()
 
-    return types.void(w, e, rows, r, col), codegen
+    return types.void(w, e, flat, at, column), codegen
 
 
 if not numba.config.DISABLE_JIT:
     overload(get, inline="always")(lambda w, e: lambda w, e: _get(w, e))
     overload(put, inline="always")(lambda w, e, x: lambda w, e, x: _put(w, e, x))
     overload(lanes_sqrt)(lambda x: (lambda x: _sqrt(x)) if x == lanes_type else None)
+    overload(lanes_copysign)(lambda x, y: (lambda x, y: _copysign(x, y)) if x == lanes_type else None)
+    overload(lanes_sum)(lambda x: (lambda x: _sum(x)) if x == lanes_type else None)
     overload(spread)(lambda x: lambda x: _spread(x))
-    overload(load_columns)(lambda rows, r, col, w, e: lambda rows, r, col, w, e: _load_columns(rows, r, col, w, e))
-    overload(store_columns)(lambda w, e, rows, r, col: lambda w, e, rows, r, col: _store_columns(w, e, rows, r, col))
+    overload(load_columns)(lambda flat, at, column, w, e: lambda flat, at, column, w, e: _load_columns(flat, at, column, w, e))
+    overload(store_columns)(lambda w, e, flat, at, column: lambda w, e, flat, at, column: _store_columns(w, e, flat, at, column))

@@ -48,8 +48,14 @@ def test_public_names_exist(name: str) -> None:
         assert attribute in adaptive_sim.__all__
 
 
-def test_python_examples_run() -> None:
-    """Every ```python block of the README, as one program."""
-    blocks = re.findall(r"```python\n(.*?)```", read("README.md"), re.DOTALL)
+@pytest.mark.parametrize("name", ["README.md", "docs/linkage.md", "docs/exact_solvers.md"])
+def test_python_examples_run(name: str) -> None:
+    """The ```python blocks of a page, as one program."""
+    blocks = re.findall(r"```python\n(.*?)```", read(name), re.DOTALL)
     assert blocks
-    exec(compile("\n".join(blocks), "README.md", "exec"), {})
+    exec(compile("\n".join(blocks), name, "exec"), {})
+
+
+def test_readme_has_its_two_commands() -> None:
+    """`.ci/run` takes them from there, so what the README says is what is tested."""
+    assert len(re.findall(r"```sh\n[^\n]+\n```", read("README.md"))) == 2
