@@ -27,16 +27,19 @@ _MODULE_OF = {
         ),
         "linkage.human": ("human_figure",),
         "exact.dynamics": (
-            "inverse_dynamics", "mass_matrix", "body_poses", "centers_of_mass", "energy", "momentum", "Energy", "GRAVITY",
+            "inverse_dynamics", "mass_matrix", "body_poses", "centers_of_mass", "energy", "momentum", "Energy",
+            "GRAVITY",
         ),
         "dynamics": ("forward_dynamics", "Acceleration"),
         "assembly": ("AssemblyTree",),
         "adaptive.plan": ("build_assembly_tree",),
+        "adaptive.engine": ("Engine", "Result", "StepLog"),
     }.items()
     for name in names
 }  # fmt: skip
 
 if TYPE_CHECKING:
+    from .adaptive.engine import Engine, Result, StepLog
     from .adaptive.plan import build_assembly_tree
     from .assembly import AssemblyTree
     from .dynamics import Acceleration, forward_dynamics
@@ -77,12 +80,13 @@ if TYPE_CHECKING:
     from .linkage.state import State, difference, integrate, neutral_state, random_state
 
 __all__ = [
-    "GRAVITY", "Acceleration", "AdaptiveSimError", "AssemblyTree", "Energy", "InputError", "InvalidLinkageError", "InvalidStateError",
-    "JointType", "Linkage", "LinkageBuilder", "Shape", "SimulationError", "SingularJointError", "State",
-    "UnsupportedError", "__version__", "balanced", "bicycle_chain", "body_poses", "build_assembly_tree", "caterpillar", "centers_of_mass",
-    "chain", "difference", "energy", "forward_dynamics", "human_figure", "inertia_of_box", "inertia_of_capsule",
-    "inertia_of_cylinder", "inertia_of_sphere", "integrate", "inverse_dynamics", "mass_matrix", "millipede", "molecule",
-    "momentum", "neutral_state", "random_state", "random_tree", "star",
+    "Acceleration", "AdaptiveSimError", "AssemblyTree", "Energy", "Engine", "GRAVITY", "InputError",
+    "InvalidLinkageError", "InvalidStateError", "JointType", "Linkage", "LinkageBuilder", "Result", "Shape",
+    "SimulationError", "SingularJointError", "State", "StepLog", "UnsupportedError", "__version__", "balanced",
+    "bicycle_chain", "body_poses", "build_assembly_tree", "caterpillar", "centers_of_mass", "chain",
+    "difference", "energy", "forward_dynamics", "human_figure", "inertia_of_box", "inertia_of_capsule",
+    "inertia_of_cylinder", "inertia_of_sphere", "integrate", "inverse_dynamics", "mass_matrix", "millipede",
+    "molecule", "momentum", "neutral_state", "random_state", "random_tree", "star",
 ]  # fmt: skip
 
 

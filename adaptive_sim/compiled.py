@@ -32,7 +32,7 @@ _MAY_CALL = {
     "linkage": ("spatial", "linkage"),
     "exact": ("spatial", "linkage", "exact"),
     "assembly": ("assembly",),
-    "adaptive": ("spatial", "linkage", "adaptive"),
+    "adaptive": ("spatial", "linkage", "exact", "adaptive"),
     "simulation": ("spatial", "linkage", "exact", "adaptive", "simulation"),
 }
 

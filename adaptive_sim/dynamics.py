@@ -51,9 +51,9 @@ def forward_dynamics(
 ) -> Acceleration:
     """Joint accelerations from positions, velocities and forces.
 
-    `method`: "aba" (articulated bodies, O(n)), "crba" (inertia matrix and sparse LᵀDL; only for moderate depth) or "dca"
-    (divide and conquer, O(n), parallel). `joint_forces=True` also returns the force every joint transmits (constraint
-    plus active force). `threads`: for "dca"; default all cores for large linkages.
+    `method`: "aba" (articulated bodies, O(n)), "crba" (inertia matrix and sparse LᵀDL; only for moderate depth) or
+    "dca" (divide and conquer, O(n), parallel). `joint_forces=True` also returns the force every joint transmits
+    (constraint plus active force). `threads`: for "dca"; default all cores for large linkages.
     """
     if method not in METHODS:
         near = get_close_matches(str(method), METHODS, n=1)

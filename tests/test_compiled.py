@@ -121,12 +121,13 @@ def test_the_stamp_is_part_of_the_cache(tmp_path: Path) -> None:
 
 @needs_compiler
 def test_an_edit_in_a_called_file_recompiles_the_caller(tmp_path: Path) -> None:
-    """In a copy of the package: `pairing` (motion.py) calls `dot` (vectors.py). Make `dot` wrong, touch nothing else."""
+    """In a copy: `pairing` (motion.py) calls `dot` (vectors.py). Make `dot` wrong and touch nothing else."""
     root = tmp_path / "copy"
     for name in ("__init__.py", "errors.py", "typing.py", "compiled.py"):
         (root / "adaptive_sim").mkdir(parents=True, exist_ok=True)
         shutil.copy(PACKAGE / name, root / "adaptive_sim" / name)
-    shutil.copytree(PACKAGE / "spatial", root / "adaptive_sim" / "spatial", ignore=shutil.ignore_patterns("__pycache__"))
+    no_caches = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PACKAGE / "spatial", root / "adaptive_sim" / "spatial", ignore=no_caches)
     one = "((1.0, 1.0, 1.0), (1.0, 1.0, 1.0))"
     code = f"from adaptive_sim.spatial.motion import pairing; print(pairing({one}, {one}))"
     cache = tmp_path / "cache"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,7 +127,7 @@ def test_the_table_has_no_circle() -> None:
 
 def test_the_order_of_the_design() -> None:
     chain = ["errors", "spatial", "linkage", "assembly", "adaptive", "simulation", "run"]
-    for lower, upper in zip(chain, chain[1:]):
+    for lower, upper in pairwise(chain):
         assert lower in MAY_SEE[upper]
         assert upper not in MAY_SEE[lower]
     assert {"run"} <= MAY_SEE["sweep"] & MAY_SEE["cli"]

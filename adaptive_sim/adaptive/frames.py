@@ -69,7 +69,7 @@ def update_poses(model: KernelModel, plan: Plan, q: Floats, nodes: Ints, store: 
             put_pose(store, at[i] + POSE, compose(to_joint, get_pose(store, at_pose[lower[i]])))
 
 
-@kernel
+@kernel(inline=True)
 def body_pose(plan: Plan, store: Floats, body: int) -> tuple[Matrix, Vector]:
     """World pose of one body's kernel frame, O(log n)."""
     pose = (IDENTITY, ZERO)

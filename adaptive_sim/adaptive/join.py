@@ -24,10 +24,10 @@ import numpy as np
 from ..compiled import kernel
 from ..linkage.joints import FIXED, HELICAL, UNIVERSAL, subspace_column
 from ..linkage.model import KernelModel
-from ..spatial.lanes import LANES, get, lanes_sqrt, load_columns, put, spread, store_columns
+from ..spatial.lanes import LANES, Lanes, get, lanes_sqrt, load_columns, put, spread, store_columns
 from ..spatial.rows import get_vector
 from ..typing import Floats, Ints
-from .record import BIAS, GAMMA, JOINT, UU, UV, VV, SIZE, Coefficients, E, N, Plan, R, W
+from .record import BIAS, GAMMA, JOINT, SIZE, UU, UV, VV, Coefficients, E, N, Plan, R, W
 
 # Which coordinate (ωx ωy ωz vx vy vz of the kernel frame) each degree of freedom of a joint frees, by JointType.
 FREED = np.array(
@@ -74,7 +74,7 @@ SPECIAL = 8  # flag: some lane needs P
 
 
 @kernel(inline=True)
-def sum6(w: Floats, a: int, da: int, b: int, db: int) -> object:
+def sum6(w: Floats, a: int, da: int, b: int, db: int) -> Lanes:
     """Σ_k w[a + k da] w[b + k db], k = 0 … 5."""
     return (
         get(w, a) * get(w, b)
@@ -399,14 +399,12 @@ def join_geometry(
     for k in range(6):
         for lane in range(LANES):
             if not np.isfinite(w[LANES * (LINV + 7 * k) + lane]):
-                return nodes[lane]
+                return int(nodes[lane])
     return -1
 
 
 @kernel(inline=True)
-def motion_row(
-    model: KernelModel, plan: Plan, nodes: Ints, k: int, special: bool, w: Floats, motion: Floats
-) -> None:
+def motion_row(model: KernelModel, plan: Plan, nodes: Ints, k: int, special: bool, w: Floats, motion: Floats) -> None:
     """N and E of degree of freedom k of every lane: N = 1_f − M_f W, E = N M over the joint's own coordinates."""
     same = True
     hot = FREED[plan.kind[nodes[0]], k]

@@ -84,9 +84,7 @@ def set_world(plan: Plan, coefficients: Coefficients, a_base: Spatial) -> None:
 
 
 @kernel(inline=True)
-def leaf_force(
-    model: KernelModel, plan: Plan, f_ext: Floats, V: Floats, leaf: int, coefficients: Coefficients
-) -> None:
+def leaf_force(model: KernelModel, plan: Plan, f_ext: Floats, V: Floats, leaf: int, coefficients: Coefficients) -> None:
     """b of one leaf. f_ext (n, 6): body-frame forces, V (n, 6): body velocities; no rows: none, at rest."""
     body = plan.leaf_body[leaf]
     rigid = get_rigid(model.inertia, body)
@@ -107,3 +105,9 @@ def leaf_force(
 def leaf_forces(model: KernelModel, plan: Plan, f_ext: Floats, V: Floats, coefficients: Coefficients) -> None:
     for leaf in range(len(plan.leaf_body)):
         leaf_force(model, plan, f_ext, V, leaf, coefficients)
+
+
+@kernel
+def leaf_forces_of(model: KernelModel, plan: Plan, f_ext: Floats, leaf: int, coefficients: Coefficients) -> None:
+    """b of one leaf at rest."""
+    leaf_force(model, plan, f_ext, f_ext[:0], leaf, coefficients)

@@ -34,12 +34,13 @@ def update_nodes(
     Q: Floats,
     c: Floats,
     todo: Ints,
-    geometry: bool,
+    moved: Ints,
     weight: Floats,
     coefficients: Coefficients,
 ) -> int:
     """Join the nodes in `todo`, in the order of `plan.order`, children before parents.
 
+    moved (n,): other than zero where the geometry must be updated too; empty: everywhere.
     weight (nv,): of the joints in the total acceleration, which is updated where there is room for it.
     Returns OK or a node that failed. Poses are up to date.
     """
@@ -50,7 +51,11 @@ def update_nodes(
     start = 0
     while start < len(todo):
         end = next_batch(plan.lane_class, todo, start, nodes)
-        if geometry:
+        geometry = len(moved) == 0
+        if not geometry:
+            for lane in range(LANES):
+                geometry = geometry or moved[nodes[lane]] != 0
+        if geometry:  # doing it for a neighbour that did not move gives it the same numbers again
             failed = join_geometry(model, plan, q, nodes, at, coefficients, w)
             if failed != OK:
                 status = failed
@@ -72,13 +77,12 @@ def next_batch(lane_class: Ints, todo: Ints, start: int, nodes: Ints) -> int:
     return end
 
 
-@kernel
 def main_pass(
     model: KernelModel, plan: Plan, q: Floats, Q: Floats, c: Floats, weight: Floats, coefficients: Coefficients
 ) -> int:
-    """All joins on one thread. The leaves are up to date."""
+    """All joins on one thread. The leaves are up to date. Returns OK or a node that failed."""
     update_poses(model, plan, q, plan.order, coefficients.store)
-    return update_nodes(model, plan, q, Q, c, plan.order, True, weight, coefficients)
+    return int(update_nodes(model, plan, q, Q, c, plan.order, plan.order[:0], weight, coefficients))
 
 
 @kernel(parallel=True)
@@ -99,7 +103,7 @@ def main_pass_parallel(
         start, end = level_start[level], level_start[level + 1]
         if end - start < PARALLEL_NODES:
             update_poses(model, plan, q, order[start:end], coefficients.store)
-            failed = update_nodes(model, plan, q, Q, c, order[start:end], True, weight, coefficients)
+            failed = update_nodes(model, plan, q, Q, c, order[start:end], order[:0], weight, coefficients)
             if failed != OK:
                 status[0] = failed
             continue
@@ -108,10 +112,10 @@ def main_pass_parallel(
             first = min(start + t * share, end)
             last = min(first + share, end)
             update_poses(model, plan, q, order[first:last], coefficients.store)
-            failed = update_nodes(model, plan, q, Q, c, order[first:last], True, weight, coefficients)
+            failed = update_nodes(model, plan, q, Q, c, order[first:last], order[:0], weight, coefficients)
             if failed != OK:
                 status[t] = failed
-    return status.max()
+    return int(status.max())
 
 
 @kernel(inline=True)
@@ -205,9 +209,7 @@ def _transposed_times(store: Floats, at: int, F: Floats, row: int, out: Floats) 
 
 
 @kernel
-def back_substitution(
-    model: KernelModel, plan: Plan, coefficients: Coefficients, F: Floats, qdd: Floats
-) -> None:
+def back_substitution(model: KernelModel, plan: Plan, coefficients: Coefficients, F: Floats, qdd: Floats) -> None:
     """All joint accelerations qdd (nv,); F as in `substitute_node`."""
     z = np.empty(12)
     F[plan.order[len(plan.order) - 1], :] = 0.0

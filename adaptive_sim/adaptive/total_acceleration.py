@@ -21,6 +21,7 @@ from ..compiled import kernel
 from ..linkage.model import KernelModel
 from ..spatial.lanes import (
     LANES,
+    Lanes,
     get,
     lanes_copysign,
     lanes_sqrt,
@@ -179,7 +180,7 @@ def join_total(
 
 
 @kernel(inline=True)
-def last_column(w: Floats, row: int, r: int, pulled: object) -> None:
+def last_column(w: Floats, row: int, r: int, pulled: Lanes) -> None:
     """The entry of a child's row in the last column, and the size of what was added up for it."""
     own = get(w, LOADED + 144 + r)
     put(w, row + 12, own + pulled)

@@ -8,7 +8,9 @@ to the last bit, and a joint of any type is the same loop (an empty one for fixe
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -47,6 +49,7 @@ from ..spatial.rows import (
 from ..typing import Bools, Floats
 
 OK = -1  # status of a solve; otherwise the joint at which it broke down
+NO_MOTION = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
 class Workspace(NamedTuple):
@@ -70,6 +73,19 @@ def make_workspace(linkage: Linkage) -> Workspace:
     )  # fmt: skip
 
 
+_kept = threading.local()
+
+
+def workspace_of(linkage: Linkage) -> tuple[Workspace, Floats]:
+    """Workspace and room for accelerations, kept per linkage and thread: fresh memory costs as much as the solve."""
+    kept: WeakKeyDictionary[Linkage, tuple[Workspace, Floats]] | None = getattr(_kept, "of", None)
+    if kept is None:
+        kept = _kept.of = WeakKeyDictionary()
+    if linkage not in kept:
+        kept[linkage] = (make_workspace(linkage), np.empty((linkage.n_bodies, 6)))
+    return kept[linkage]
+
+
 @kernel
 def aba(
     model: KernelModel,
@@ -84,9 +100,26 @@ def aba(
 ) -> int:
     """Joint accelerations qdd (nv,) and body accelerations a (n, 6, body frame, relative to a base moving with −g).
 
-    f_ext (n, 6): external forces in body frames; no rows: none. a_base: acceleration given to the base, −gravity.
+    v (nv,), or empty for a linkage at rest, which is faster. f_ext (n, 6): external forces in body frames; no rows:
+    none. a_base: acceleration given to the base, −gravity.
     """
     outward_velocities(model, q, v, work.R, work.p, work.V, work.c)
+    return accelerations_at(model, q, v, tau, f_ext, a_base, work, a, qdd)
+
+
+@kernel
+def accelerations_at(
+    model: KernelModel,
+    q: Floats,
+    v: Floats,
+    tau: Floats,
+    f_ext: Floats,
+    a_base: Spatial,
+    work: Workspace,
+    a: Floats,
+    qdd: Floats,
+) -> int:
+    """`aba` once poses and velocities are known (`outward_velocities`)."""
     status = _inward_inertias(
         model, q, v, tau, f_ext, work.R, work.p, work.V, work.c, work.IA, work.pA, work.U, work.gathered
     )
@@ -113,11 +146,12 @@ def _inward_inertias(
 ) -> int:
     parent, v_start, inertia, kind = model.parent, model.v_start, model.inertia, model.joint_kind
     gathered[:] = False
+    moving = len(v) > 0
     for i in range(len(parent) - 1, -1, -1):
         rigid = get_rigid(inertia, i)
         v_i = get_spatial(V, i)
         I_i = articulated_of_rigid(rigid)
-        p_i = cross_force(v_i, rigid_momentum(rigid, v_i))
+        p_i = cross_force(v_i, rigid_momentum(rigid, v_i)) if moving else NO_MOTION
         if len(f_ext) > 0:
             p_i = spatial_add(p_i, spatial_scale(-1.0, get_spatial(f_ext, i)))
         if gathered[i]:
@@ -141,7 +175,8 @@ def _inward_inertias(
             p_i = spatial_add(p_i, spatial_scale(u * inverse, u_k))
             if above < 0:
                 continue
-            p_i = spatial_add(p_i, articulated_apply_z(I_i, cross_motion_z(v_i, v[k])))
+            if moving:
+                p_i = spatial_add(p_i, articulated_apply_z(I_i, cross_motion_z(v_i, v[k])))
             I_i = articulated_to_parent_z(rotation, origin, I_i)
         else:
             for k in range(v_start[i + 1] - 1, v_start[i] - 1, -1):
@@ -159,7 +194,8 @@ def _inward_inertias(
                 p_i = spatial_add(p_i, spatial_scale(u * inverse, u_k))
             if above < 0:
                 continue
-            p_i = spatial_add(p_i, articulated_apply(I_i, get_spatial(c, i)))
+            if moving:
+                p_i = spatial_add(p_i, articulated_apply(I_i, get_spatial(c, i)))
             I_i = articulated_to_parent(rotation, origin, I_i)
 
         p_i = force_to_parent(rotation, origin, p_i)
@@ -194,16 +230,19 @@ def _outward_accelerations(
     qdd: Floats,
 ) -> None:
     parent, v_start, kind = model.parent, model.v_start, model.joint_kind
+    moving = len(v) > 0
     for i in range(len(parent)):
         a_above = get_spatial(a, parent[i]) if parent[i] >= 0 else a_base
         a_i = motion_to_child(get_matrix(R, i), get_vector(p, i), a_above)
         if kind[i] == REVOLUTE:
             k = v_start[i]
-            a_i = spatial_add(a_i, cross_motion_z(get_spatial(V, i), v[k]))
+            if moving:
+                a_i = spatial_add(a_i, cross_motion_z(get_spatial(V, i), v[k]))
             qdd[k] = U[k, 6] * (U[k, 7] - pairing(a_i, get_spatial(U, k)))
             set_spatial(a, i, ((a_i[0][0], a_i[0][1], a_i[0][2] + qdd[k]), a_i[1]))
             continue
-        a_i = spatial_add(a_i, get_spatial(c, i))
+        if moving:
+            a_i = spatial_add(a_i, get_spatial(c, i))
         for k in range(v_start[i], v_start[i + 1]):
             qdd[k] = U[k, 6] * (U[k, 7] - pairing(a_i, get_spatial(U, k)))
             s = subspace_column(

@@ -115,7 +115,7 @@ def energy(
     v = check_velocity(linkage, v)
     model, n = linkage.kernel_model, linkage.n_bodies
     R, p = np.empty((n, 9)), np.empty((n, 3))
-    V, c = np.empty((n, 6)), np.empty((n, 6))
+    V, c = np.zeros((n, 6)), np.zeros((n, 6))  # not written without velocities (only fixed joints)
     outward_velocities(model, q, v, R, p, V, c)
     poses_in_world(model.parent, R, p, R, p)
     g = tuple(check_vector(gravity, "gravity"))
@@ -129,7 +129,7 @@ def momentum(linkage: Linkage, q: ArrayLike | None = None, v: ArrayLike | None =
     v = check_velocity(linkage, v)
     model, n = linkage.kernel_model, linkage.n_bodies
     R, p = np.empty((n, 9)), np.empty((n, 3))
-    V, c = np.empty((n, 6)), np.empty((n, 6))
+    V, c = np.zeros((n, 6)), np.zeros((n, 6))  # not written without velocities (only fixed joints)
     outward_velocities(model, q, v, R, p, V, c)
     poses_in_world(model.parent, R, p, R, p)
     total = np.zeros(6)
@@ -143,8 +143,7 @@ def momentum(linkage: Linkage, q: ArrayLike | None = None, v: ArrayLike | None =
 def solve_aba(linkage: Linkage, q: Floats, v: Floats, tau: Floats, f_ext: Floats, base: Spatial) -> Floats:
     """Forward dynamics by ABA; model order, kernel frames."""
     qdd = np.empty(linkage.nv)
-    a = np.empty((linkage.n_bodies, 6))
-    work = _aba.make_workspace(linkage)
+    work, a = _aba.workspace_of(linkage)
     _raise_if_singular(linkage, _aba.aba(linkage.kernel_model, q, v, tau, f_ext, base, work, a, qdd))
     return qdd
 
@@ -181,9 +180,7 @@ def _inertia_rows(linkage: Linkage, q: Floats) -> InertiaRows:
             f"(limit {MASS_MATRIX_LIMIT / 2**30:.0f}); use forward_dynamics(method='aba'), which needs none"
         )
     H = np.empty(int(row_start[-1]))
-    _crba.crba(
-        model, q, body_of_dof, row_start, np.empty((n, 9)), np.empty((n, 3)), np.empty((n, 10)), H
-    )
+    _crba.crba(model, q, body_of_dof, row_start, np.empty((n, 9)), np.empty((n, 3)), np.empty((n, 10)), H)
     return InertiaRows(H, dof_parent, body_of_dof, row_start)
 
 
@@ -201,14 +198,12 @@ def newton_euler(
     n = linkage.n_bodies
     tau, f = np.empty(linkage.nv), np.empty((n, 6))
     R, p = np.empty((n, 9)), np.empty((n, 3))
-    V, c, a = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6))
+    V, c, a = np.zeros((n, 6)), np.zeros((n, 6)), np.empty((n, 6))  # V, c: not written without velocities
     rnea(linkage.kernel_model, q, v, qdd, f_ext, base, R, p, V, c, a, f, tau)
     return tau, f
 
 
-def transmitted_forces(
-    linkage: Linkage, q: Floats, v: Floats, qdd: Floats, f_ext: Floats, base: Spatial
-) -> Floats:
+def transmitted_forces(linkage: Linkage, q: Floats, v: Floats, qdd: Floats, f_ext: Floats, base: Spatial) -> Floats:
     """The force every joint transmits, in the user's body frames and order."""
     _, f = newton_euler(linkage, q, v, qdd, f_ext, base)
     return forces_to_input(linkage, f)

@@ -35,9 +35,7 @@ def kinetic_energy(model: KernelModel, V: Floats) -> float:
 
 
 @kernel
-def gravity_energy(
-    model: KernelModel, R_W: Floats, p_W: Floats, gravity: tuple[float, float, float]
-) -> float:
+def gravity_energy(model: KernelModel, R_W: Floats, p_W: Floats, gravity: tuple[float, float, float]) -> float:
     """−Σ m g·c over the bodies, world positions."""
     energy = 0.0
     for i in range(len(model.parent)):

@@ -76,17 +76,13 @@ def _outward_accelerations(
 
 
 @kernel
-def joint_forces(
-    model: KernelModel, f_ext: Floats, R: Floats, p: Floats, V: Floats, a: Floats, f: Floats
-) -> None:
+def joint_forces(model: KernelModel, f_ext: Floats, R: Floats, p: Floats, V: Floats, a: Floats, f: Floats) -> None:
     """f_i = I a_i + v_i ×* I v_i − f_ext + what the children pull: every joint's transmitted force, inward."""
     n = len(model.parent)
     for i in range(n):
         rigid = get_rigid(model.inertia, i)
         v_i = get_spatial(V, i)
-        f_i = spatial_add(
-            rigid_momentum(rigid, get_spatial(a, i)), cross_force(v_i, rigid_momentum(rigid, v_i))
-        )
+        f_i = spatial_add(rigid_momentum(rigid, get_spatial(a, i)), cross_force(v_i, rigid_momentum(rigid, v_i)))
         if len(f_ext) > 0:
             f_i = spatial_add(f_i, spatial_scale(-1.0, get_spatial(f_ext, i)))
         set_spatial(f, i, f_i)

@@ -217,9 +217,7 @@ def joint_difference(kind: int, q0: Floats, q1: Floats, at: int, first: int, out
 
 
 @kernel
-def spring_force(
-    kind: int, q: Floats, rest: Floats, at: int, stiffness: Floats, first: int, out: Floats
-) -> float:
+def spring_force(kind: int, q: Floats, rest: Floats, at: int, stiffness: Floats, first: int, out: Floats) -> float:
     """Subtract the spring force from out[first:]; return the energy stored.
 
     Energy ½ Σ k_d δ_d²: δ = q − rest for scalar coordinates, the rotation vector from rest for rotations, the
@@ -261,5 +259,3 @@ def spring_force(
             out[first + k] -= stiffness[first + k] * d1
             energy += 0.5 * stiffness[first + k] * d1 * d1
     return energy
-
-

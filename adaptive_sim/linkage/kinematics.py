@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 def poses_in_parent(model: KernelModel, q: Floats, R: Floats, p: Floats) -> None:
     """Pose of every body's frame in its parent's body frame. R (n, 9), p (n, 3)."""
     for i in range(len(model.parent)):
-        R_J, p_J = joint_pose(
-            model.joint_kind[i], get_vector(model.axis1, i), model.pitch[i], q, model.q_start[i]
-        )
+        R_J, p_J = joint_pose(model.joint_kind[i], get_vector(model.axis1, i), model.pitch[i], q, model.q_start[i])
         placement = get_matrix(model.rotation, i)
         set_matrix(R, i, multiply(placement, R_J))
         set_vector(p, i, add(get_vector(model.translation, i), apply(placement, p_J)))
@@ -53,16 +51,15 @@ def poses_in_world(parent: Ints, R: Floats, p: Floats, R_W: Floats, p_W: Floats)
 
 
 @kernel
-def outward_velocities(
-    model: KernelModel, q: Floats, v: Floats, R: Floats, p: Floats, V: Floats, c: Floats
-) -> None:
+def outward_velocities(model: KernelModel, q: Floats, v: Floats, R: Floats, p: Floats, V: Floats, c: Floats) -> None:
     """The outward pass that every exact algorithm starts with, all in body (kernel) frames.
 
     R (n, 9), p (n, 3): body frame in its parent. V (n, 6): velocity. c (n, 6): velocity product c_J + v × v_J,
-    left out for revolute joints: read it with `velocity_product`.
+    left out for revolute joints: read it with `velocity_product`. Empty v: at rest, V and c are left alone.
     """
     parent, kind, v_start, q_start = model.parent, model.joint_kind, model.v_start, model.q_start
     placement, translation, axis1, pitch = model.rotation, model.translation, model.axis1, model.pitch
+    moving = len(v) > 0
     for i in range(len(parent)):
         k = v_start[i]
         rotation = get_matrix(placement, i)
@@ -70,7 +67,9 @@ def outward_velocities(
         if kind[i] == REVOLUTE:
             # The commonest joint, written out without its zeros; c follows from V and v (see `velocity_product`).
             rotation = turn_z(rotation, q[q_start[i]])
-            if parent[i] >= 0:
+            if not moving:
+                pass
+            elif parent[i] >= 0:
                 (wx, wy, wz), u = motion_to_child(rotation, origin, get_spatial(V, parent[i]))
                 set_spatial(V, i, ((wx, wy, wz + v[k]), u))
             else:
@@ -80,19 +79,21 @@ def outward_velocities(
             R_J, p_J = joint_pose(kind[i], a, pitch[i], q, q_start[i])
             origin = add(origin, apply(rotation, p_J))
             rotation = multiply(rotation, R_J)
-            v_J = (ZERO, ZERO)
-            for d in range(v_start[i + 1] - k):
-                s = subspace_column(kind[i], a, pitch[i], q, q_start[i], d)
-                v_J = spatial_add(v_J, spatial_scale(v[k + d], s))
-            c_J = ZERO  # only joints whose axes turn within the body have one, and it is angular
-            if kind[i] == UNIVERSAL:
-                c_J = universal_turn(subspace_column(kind[i], a, pitch[i], q, q_start[i], 0)[0], v[k], v[k + 1])
-            v_i = v_J
-            if parent[i] >= 0:
-                v_i = spatial_add(v_J, motion_to_child(rotation, origin, get_spatial(V, parent[i])))
-            turn = cross_motion(v_i, v_J)
-            set_spatial(V, i, v_i)
-            set_spatial(c, i, (add(c_J, turn[0]), turn[1]))
+            if moving:
+                v_J = (ZERO, ZERO)
+                for d in range(v_start[i + 1] - k):
+                    s = subspace_column(kind[i], a, pitch[i], q, q_start[i], d)
+                    v_J = spatial_add(v_J, spatial_scale(v[k + d], s))
+                c_J = ZERO  # only joints whose axes turn within the body have one, and it is angular
+                if kind[i] == UNIVERSAL:
+                    s0 = subspace_column(kind[i], a, pitch[i], q, q_start[i], 0)[0]
+                    c_J = universal_turn(s0, v[k], v[k + 1])
+                v_i = v_J
+                if parent[i] >= 0:
+                    v_i = spatial_add(v_J, motion_to_child(rotation, origin, get_spatial(V, parent[i])))
+                turn = cross_motion(v_i, v_J)
+                set_spatial(V, i, v_i)
+                set_spatial(c, i, (add(c_J, turn[0]), turn[1]))
         set_matrix(R, i, rotation)
         set_vector(p, i, origin)
 

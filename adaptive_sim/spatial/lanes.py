@@ -13,7 +13,7 @@ NumPy arrays.
 from __future__ import annotations
 
 import operator
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numba
 import numpy as np
@@ -245,9 +245,9 @@ def _load_columns(typingctx: Any, flat: Any, at: Any, column: Any, w: Any, e: An
         e = context.cast(builder, args[4], t[4], types.intp)
         pointers = _record_pointers(context, builder, t[0], args[0], t[1], args[1], col)
         columns = _transpose(builder, [builder.load(p, align=8) for p in pointers])
-        for k, column in enumerate(columns):
+        for k, values in enumerate(columns):
             index = _entry(builder, builder.add(e, ir.Constant(e.type, k)))
-            builder.store(column, _pointer(context, builder, t[3], args[3], index), align=8)
+            builder.store(values, _pointer(context, builder, t[3], args[3], index), align=8)
         return context.get_dummy_value()
 
     return types.void(flat, at, column, w, e), codegen
@@ -271,12 +271,8 @@ def _store_columns(typingctx: Any, w: Any, e: Any, flat: Any, at: Any, column: A
     return types.void(w, e, flat, at, column), codegen
 
 
-if not numba.config.DISABLE_JIT:
-    overload(get, inline="always")(lambda w, e: lambda w, e: _get(w, e))
-    overload(put, inline="always")(lambda w, e, x: lambda w, e, x: _put(w, e, x))
-    overload(lanes_sqrt)(lambda x: (lambda x: _sqrt(x)) if x == lanes_type else None)
-    overload(lanes_copysign)(lambda x, y: (lambda x, y: _copysign(x, y)) if x == lanes_type else None)
-    overload(lanes_sum)(lambda x: (lambda x: _sum(x)) if x == lanes_type else None)
-    overload(spread)(lambda x: lambda x: _spread(x))
-    overload(load_columns)(lambda flat, at, column, w, e: lambda flat, at, column, w, e: _load_columns(flat, at, column, w, e))
-    overload(store_columns)(lambda w, e, flat, at, column: lambda w, e, flat, at, column: _store_columns(w, e, flat, at, column))
+# Inside kernels the plain forms above are replaced by the intrinsics: calling them directly compiles far faster than
+# through `overload`.
+if not numba.config.DISABLE_JIT and not TYPE_CHECKING:
+    get, put, load_columns, store_columns = _get, _put, _load_columns, _store_columns
+    lanes_sqrt, lanes_copysign, lanes_sum, spread = _sqrt, _copysign, _sum, _spread

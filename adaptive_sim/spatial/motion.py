@@ -1,10 +1,10 @@
 """6-D motion, force and inertia (Featherstone), angular part first, as tuples for use inside kernels.
 
-    motion  (w, v)     angular velocity, velocity of the frame's origin
-    force   (n, f)     moment about the frame's origin, force
-    pose    (R, p)     of a child frame in its parent's: x_parent = R x_child + p
-    rigid inertia        (m, h, J)  mass, m·(centre of mass), rotational inertia about the ORIGIN
-    articulated inertia  (A, B, C)  [n; f] = [A B; Bᵀ C] [w; v], A and C symmetric
+motion  (w, v)     angular velocity, velocity of the frame's origin
+force   (n, f)     moment about the frame's origin, force
+pose    (R, p)     of a child frame in its parent's: x_parent = R x_child + p
+rigid inertia        (m, h, J)  mass, m·(centre of mass), rotational inertia about the ORIGIN
+articulated inertia  (A, B, C)  [n; f] = [A B; Bᵀ C] [w; v], A and C symmetric
 """
 
 from __future__ import annotations

@@ -296,7 +296,5 @@ def momentum(arrays: Arrays, q: Array, v: Array) -> tuple[Array, Array]:
 
 
 def integrate(arrays: Arrays, q: Array, step: Array) -> Array:
-    parts = [
-        move_joint(arrays, i, q[a], step[b]) for i, (a, b) in enumerate(zip(arrays.q_slices(), arrays.v_slices()))
-    ]
+    parts = [move_joint(arrays, i, q[a], step[b]) for i, (a, b) in enumerate(zip(arrays.q_slices(), arrays.v_slices()))]
     return np.concatenate([*parts, np.zeros(0)])

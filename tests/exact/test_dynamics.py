@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import ALL_KINDS, EPS, random_arrays, random_inputs, relative_error
+from helpers import ALL_KINDS, EPS, FIXED, random_arrays, random_inputs, relative_error
 
 from adaptive_sim import (
     GRAVITY,
@@ -14,6 +14,7 @@ from adaptive_sim import (
     energy,
     forward_dynamics,
     inverse_dynamics,
+    mass_matrix,
     momentum,
 )
 from adaptive_sim.exact.passive import add_passive_forces
@@ -102,3 +103,50 @@ def test_unknown_method_is_named_with_those_that_exist() -> None:
 
 def test_standard_gravity_points_down() -> None:
     assert GRAVITY == (0.0, 0.0, -9.81)
+
+
+# -------------------------------------------------------------------- nothing depends on what memory held before
+
+
+def everything(linkage, x, still: bool) -> list[np.ndarray]:
+    """Results of every function, with velocities or at rest."""
+    v = None if still else x.v
+    out = []
+    for method in ("aba", "crba"):
+        solved = forward_dynamics(linkage, x.q, v, x.tau, **x.forces(), method=method, joint_forces=True)
+        out += [solved.acceleration, solved.joint_force]
+    out.append(inverse_dynamics(linkage, x.q, v, x.tau, **x.forces()))
+    out += [np.array(energy(linkage, x.q, v, x.gravity)), *momentum(linkage, x.q, v), *body_poses(linkage, x.q)]
+    return [*out, mass_matrix(linkage, x.q)]
+
+
+@pytest.mark.parametrize("kinds", [ALL_KINDS, [FIXED]], ids=["all joint types", "only fixed joints"])
+@pytest.mark.parametrize("still", [False, True], ids=["moving", "at rest"])
+def test_unwritten_memory_is_never_read(kinds, still: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every fresh array poisoned. A linkage without velocities (nv = 0) once returned what happened to lie there."""
+    arrays = random_arrays(9, 11, kinds, springs=True, damping=True)
+    x, linkage = random_inputs(arrays, 12), arrays.linkage()
+    expected = everything(linkage, x, still)
+    fresh = np.empty
+
+    def poisoned(shape, dtype=float):
+        array = fresh(shape, dtype=dtype)
+        array[...] = np.nan if array.dtype == float else -(10**9) if array.dtype == np.int64 else True
+        return array
+
+    monkeypatch.setattr(np, "empty", poisoned)
+    found = everything(linkage, x, still)
+    monkeypatch.undo()
+    for a, b in zip(found, expected):
+        assert np.isfinite(a).all()
+        assert np.array_equal(a, b)
+
+
+def test_a_linkage_of_fixed_joints_only() -> None:
+    arrays = random_arrays(4, 13, [FIXED])
+    linkage = arrays.linkage()
+    assert (linkage.nq, linkage.nv) == (0, 0)
+    assert forward_dynamics(linkage).acceleration.shape == (0,)
+    assert mass_matrix(linkage).shape == (0, 0)
+    assert energy(linkage).kinetic == 0.0
+    assert np.array_equal(np.concatenate(momentum(linkage)), np.zeros(6))

@@ -36,7 +36,7 @@ def test_accelerations_are_second_derivatives() -> None:
     m = oracle.motion(arrays, x.q, x.v, qdd)
 
     def velocity(h: float):
-        """Velocities of the centres of mass and angular velocities after h, to O(h²): enough for a central difference."""
+        """Velocities of the centres of mass and angular velocities after h, to O(h²)."""
         halfway = x.v + 0.5 * h * qdd
         q = oracle.integrate(arrays, x.q, h * halfway)
         later = oracle.motion(arrays, q, x.v + h * qdd)

@@ -173,14 +173,12 @@ def three_joints():
 
 
 CALLS = {
-    "forward_dynamics": lambda linkage, **k: forward_dynamics(linkage, **k),
-    "inverse_dynamics": lambda linkage, **k: inverse_dynamics(
-        linkage, **{("acceleration" if n == "tau" else n): x for n, x in k.items()}
-    ),
-    "mass_matrix": lambda linkage, **k: mass_matrix(linkage, **k),
-    "body_poses": lambda linkage, **k: body_poses(linkage, **k),
-    "energy": lambda linkage, **k: energy(linkage, **k),
-    "momentum": lambda linkage, **k: momentum(linkage, **k),
+    "forward_dynamics": forward_dynamics,
+    "inverse_dynamics": inverse_dynamics,
+    "mass_matrix": mass_matrix,
+    "body_poses": body_poses,
+    "energy": energy,
+    "momentum": momentum,
     "integrate": lambda linkage, q=None, v=None: integrate(linkage, neutral_position(linkage) if q is None else q, v),
     "difference": lambda linkage, q=None: difference(linkage, q, neutral_position(linkage)),
 }

@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import ALL_KINDS, EPS, FREE, MOVING_KINDS, kind_id, random_arrays, random_inputs, random_rotations, relative_error
+from helpers import (
+    ALL_KINDS,
+    EPS,
+    FREE,
+    MOVING_KINDS,
+    kind_id,
+    random_arrays,
+    random_inputs,
+    random_rotations,
+    relative_error,
+)
 
 from adaptive_sim import (
     body_poses,
@@ -23,7 +33,7 @@ from . import rk4
 
 pytestmark = pytest.mark.plain
 
-# Central differences with STEP of energies of size E: STEP² · third derivative + EPS/STEP · E, relative to E about 1e-9.
+# Central differences of energies of size E: STEP² · third derivative + EPS/STEP · E, relative to E about 1e-9.
 STEP = 1e-5
 DIFFERENTIATED = 1e-7
 # Sums over about ten bodies in another order.
@@ -85,7 +95,8 @@ def test_static_forces_are_gradients(kind) -> None:
         holding = inverse_dynamics(linkage, x.q, gravity=gravity)
         for k, direction in enumerate(np.eye(arrays.nv)):
             up, down = (
-                energy(linkage, integrate(linkage, x.q, s * STEP * direction), gravity=gravity).potential for s in (1, -1)
+                energy(linkage, integrate(linkage, x.q, step * direction), gravity=gravity).potential
+                for step in (STEP, -STEP)
             )
             scale = 100.0 + abs(up)
             assert abs((up - down) / (2 * STEP) - holding[k]) <= DIFFERENTIATED * scale
@@ -132,7 +143,7 @@ def test_outside_forces_change_the_momentum_of_a_free_linkage(shape: str) -> Non
 
 
 def test_momentum_of_a_free_linkage_is_conserved_in_integration() -> None:
-    """Inner torques, springs and damping; no gravity. RK4 keeps momentum to its own order, the linear one to rounding."""
+    """Inner torques, springs and damping; no gravity. RK4 keeps the momentum to its own order."""
     kinds = [k for k in MOVING_KINDS if k != FREE]
     arrays = random_arrays(6, 95, kinds, base=FREE, springs=True, damping=True)
     arrays.stiffness[:6] = arrays.damping[:6] = 0.0

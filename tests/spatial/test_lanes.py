@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from conftest import PLAIN
 
-from adaptive_sim.spatial.lanes import LANES, get, lanes_sqrt, load_columns, put, spread, store_columns
+from adaptive_sim.spatial.lanes import (
+    LANES,
+    get,
+    lanes_copysign,
+    lanes_sqrt,
+    lanes_sum,
+    load_columns,
+    put,
+    spread,
+    store_columns,
+)
 
 pytestmark = pytest.mark.plain
 
@@ -26,11 +36,13 @@ def arithmetic(w):
     put(w, 7, lanes_sqrt(b))
     put(w, 8, 2.0 * a + b * 3.0 - 1.5)
     put(w, 9, spread(w[0]) - (4.0 - a) / 2.0)
+    put(w, 10, lanes_copysign(b, a - b))
+    put(w, 11, spread(lanes_sum(a)))
 
 
-def moving(rows, r, w, out):
-    load_columns(rows, r, 2, w, 1)
-    store_columns(w, 1, out, r, 1)
+def moving(flat, at, w, out):
+    load_columns(flat, at, 2, w, 1)
+    store_columns(w, 1, out, at, 1)
 
 
 def compiled(function):
@@ -40,7 +52,7 @@ def compiled(function):
 
 def test_arithmetic() -> None:
     rng = np.random.default_rng(6)
-    w = rng.uniform(0.5, 2.0, 10 * LANES)
+    w = rng.uniform(0.5, 2.0, 12 * LANES)
     plain = w.copy()
     arithmetic(plain)
     compiled(arithmetic)(w)
@@ -50,22 +62,23 @@ def test_arithmetic() -> None:
     assert np.array_equal(plain[5 * LANES : 6 * LANES], a / b)
 
 
-def test_columns_of_scattered_rows() -> None:
+def test_columns_of_scattered_records() -> None:
     rng = np.random.default_rng(7)
-    rows, r = rng.normal(size=(20, 7)), rng.permutation(20)[:LANES].astype(np.int64)
+    rows, r = rng.normal(size=(20, 8)), rng.permutation(20)[:LANES]
+    at = (8 * r).astype(np.int64)  # where each record starts in the flat store
     for run in (moving, compiled(moving)):
-        w, out = np.full(5 * LANES, np.nan), np.zeros((20, 7))
-        run(rows, r, w, out)
+        w, out = np.full(5 * LANES, np.nan), np.zeros(160)
+        run(rows.ravel(), at, w, out)
         assert np.isnan(w[:LANES]).all(), "entries before the first must stay untouched"
         assert np.array_equal(w[LANES:].reshape(4, LANES), rows[r, 2:6].T)
-        expected = np.zeros((20, 7))
+        expected = np.zeros((20, 8))
         expected[r, 1:5] = rows[r, 2:6]
-        assert np.array_equal(out, expected)
+        assert np.array_equal(out, expected.ravel())
 
 
 @pytest.mark.skipif(PLAIN, reason="about the compiled form")
 def test_negative_zero_is_kept() -> None:
-    w = np.zeros(10 * LANES)
+    w = np.zeros(12 * LANES)
     w[LANES:] = 1.0
     compiled(arithmetic)(w)
     assert np.signbit(w[6 * LANES : 7 * LANES]).all()

@@ -51,7 +51,7 @@ def test_within_one_unit_beside_multiples_of_a_quarter_turn() -> None:
 
 
 def test_within_one_unit_where_the_quadrant_changes_and_where_the_unit_halves() -> None:
-    """Odd multiples of π/4 (largest reduced argument), and just under sin x = ½ (half the unit, same argument error)."""
+    """Odd multiples of π/4 (largest reduced argument), and just under sin x = ½ (half the unit, same error)."""
     rng = np.random.default_rng(4)
     k = rng.integers(0, 30_000, SAMPLES)
     quarter = (2 * k + 1) * (np.pi / 4)

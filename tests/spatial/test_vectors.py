@@ -70,5 +70,5 @@ def test_turning_a_matrix(R, S, B) -> None:
 
 
 def test_constants() -> None:
-    assert m.ZERO == (0.0, 0.0, 0.0)
-    assert m.IDENTITY == flat(np.eye(3))
+    assert tuple(m.ZERO) == (0.0, 0.0, 0.0)
+    assert tuple(m.IDENTITY) == flat(np.eye(3))

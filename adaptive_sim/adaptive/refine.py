@@ -1,0 +1,208 @@
+"""Partial back-substitution: compute the joint accelerations that matter, largest total acceleration first.
+
+Redon & Lin 2005, §4.3. The *frontier* is the set of open subassemblies: nodes whose forces are known and whose inside
+is taken to be at rest. Its total accelerations bound the error. Popping the largest one computes its principal joint
+and opens its two children. The loop may stop at any time: the bound can only fall.
+
+    measure               error                        bound
+    absolute_linkage      ‖s − q̈‖                      √(Σ_frontier 𝒜 + Σ δ²)
+    relative_linkage      ‖s − q̈‖ / ‖q̈‖                the same, over a lower bound of ‖q̈‖
+    absolute_joint        max ‖s_j − q̈_j‖              max(√𝒜 over the frontier, δ)
+    relative_joint        ... / max ‖q̈_j‖              the same, over the largest computed ‖q̈_j‖ (less its δ)
+
+Rounding is part of the bound: every √𝒜 is taken with what rounding may add to it, and δ is what rounding may have done
+to a computed joint. So what double precision cannot certify is opened, not claimed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiled import kernel
+from ..linkage.model import KernelModel
+from ..typing import Floats, Ints
+from .passes import substitute_node
+from .record import SIZE, Coefficients, N, Plan
+from .total_acceleration import ROUNDINGS, UNIT_ROUNDOFF, total_acceleration
+
+ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)
+MEASURES = ("absolute_linkage", "relative_linkage", "absolute_joint", "relative_joint")
+
+# entries of `Frontier.counts`
+OPEN, VISITED = range(2)
+# entries of `Frontier.value`
+LARGEST, SMALLEST_SCALE, ROUNDING_SUM, ROUNDING_MAX, BOUND, OPEN_SUM = range(6)
+
+
+class Frontier(NamedTuple):
+    """The state of a refinement; meaningless once positions or forces change."""
+
+    key: Floats  # (n_inner + 1,) heap: √𝒜 of the open nodes, rounding included, largest first
+    node: Ints  # (n_inner + 1,) heap: the open nodes
+    visited: Ints  # (n_inner + 1,) nodes whose principal joint was computed, in order
+    F: Floats  # (n, 12) outside forces on u and v of open and visited nodes
+    acceleration: Floats  # (nv,) s: computed accelerations, zero elsewhere
+    counts: Ints  # (2,) OPEN, VISITED
+    value: Floats  # (6,) largest computed ‖q̈_j‖, lower bound of ‖q̈‖, Σδ², max δ, bound reached, Σ_frontier 𝒜
+
+
+def make_frontier(plan: Plan, nv: int) -> Frontier:
+    inner = len(plan.order)
+    return Frontier(
+        np.zeros(inner + 1), np.zeros(inner + 1, dtype=np.int64), np.zeros(inner, dtype=np.int64),
+        np.zeros((len(plan.upper), 12)), np.zeros(nv), np.zeros(2, dtype=np.int64), np.zeros(6),
+    )  # fmt: skip
+
+
+@kernel(inline=True)
+def push(key: Floats, node: Ints, size: int, k: float, i: int) -> None:
+    """Add to a heap of the given size."""
+    at = size
+    while at > 0:
+        above = (at - 1) // 2
+        if key[above] >= k:
+            break
+        key[at] = key[above]
+        node[at] = node[above]
+        at = above
+    key[at] = k
+    node[at] = i
+
+
+@kernel(inline=True)
+def pop(key: Floats, node: Ints, size: int) -> None:
+    """Remove the largest from a heap of the given size; read it before."""
+    last = size - 1
+    k, i = key[last], node[last]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= last:
+            break
+        if child + 1 < last and key[child + 1] > key[child]:
+            child += 1
+        if key[child] <= k:
+            break
+        key[at] = key[child]
+        node[at] = node[child]
+        at = child
+    key[at] = k
+    node[at] = i
+
+
+@kernel
+def restart(model: KernelModel, plan: Plan, coefficients: Coefficients, frontier: Frontier) -> None:
+    """Start anew: only the whole linkage is open, nothing is computed."""
+    for k in range(frontier.counts[VISITED]):
+        joint = plan.joint[frontier.visited[k]]
+        if joint >= 0:
+            for row in range(model.v_start[joint], model.v_start[joint + 1]):
+                frontier.acceleration[row] = 0.0
+    base = plan.order[len(plan.order) - 1]
+    for k in range(12):
+        frontier.F[base, k] = 0.0
+    root, rounding = total_acceleration(
+        coefficients.factor.reshape(-1), base - len(plan.leaf_body), True, frontier.F, base
+    )
+    frontier.key[0] = root + rounding
+    frontier.node[0] = base
+    frontier.counts[OPEN] = 1
+    frontier.counts[VISITED] = 0
+    frontier.value[:] = 0.0
+    frontier.value[SMALLEST_SCALE] = max(root - rounding, 0.0)
+    frontier.value[OPEN_SUM] = frontier.key[0] ** 2
+    frontier.value[BOUND] = np.inf
+
+
+@kernel(inline=True)
+def error_and_scale(frontier: Frontier, measure: int, exact: bool) -> tuple[float, float]:
+    """The error bound of the present frontier and what it is relative to (1 for absolute measures).
+
+    exact: add the frontier up anew instead of trusting the running sum, which drifts.
+    """
+    value = frontier.value
+    open_ = frontier.counts[OPEN]
+    if measure == ABSOLUTE_LINKAGE or measure == RELATIVE_LINKAGE:
+        total = value[OPEN_SUM]
+        if exact:
+            total = 0.0
+            for k in range(open_):
+                total += frontier.key[k] * frontier.key[k]
+            value[OPEN_SUM] = total
+        error = np.sqrt(max(total, 0.0) + value[ROUNDING_SUM])
+    else:
+        error = max(frontier.key[0] if open_ > 0 else 0.0, value[ROUNDING_MAX])
+    if measure == RELATIVE_LINKAGE:
+        return error, value[SMALLEST_SCALE]
+    if measure == RELATIVE_JOINT:
+        return error, value[LARGEST]
+    return error, 1.0
+
+
+@kernel
+def refine(
+    model: KernelModel,
+    plan: Plan,
+    weight: Floats,
+    coefficients: Coefficients,
+    frontier: Frontier,
+    measure: int,
+    threshold: float,
+    limit: int,
+) -> bool:
+    """Open nodes until the error is at most `threshold` or `limit` nodes in all are visited.
+
+    Returns whether the threshold was reached. frontier.value[BOUND] holds the bound reached.
+    """
+    key, node, F, value, counts = frontier.key, frontier.node, frontier.F, frontier.value, frontier.counts
+    joint_of, v_start, single = plan.joint, model.v_start, plan.two
+    motion = coefficients.motion
+    factor = coefficients.factor.reshape(-1)
+    leaves = len(plan.leaf_body)
+    z = np.empty(12)
+    reached = False
+    while True:
+        error, scale = error_and_scale(frontier, measure, False)
+        if error <= threshold * scale or counts[OPEN] == 0 or counts[VISITED] >= limit:
+            error, scale = error_and_scale(frontier, measure, True)
+            reached = error <= threshold * scale
+            if reached or counts[OPEN] == 0 or counts[VISITED] >= limit:
+                break
+        largest = key[0]
+        i = node[0]
+        pop(key, node, counts[OPEN])
+        counts[OPEN] -= 1
+        value[OPEN_SUM] -= largest * largest
+        frontier.visited[counts[VISITED]] = i
+        counts[VISITED] += 1
+        substitute_node(model, plan, i, coefficients, F, z, frontier.acceleration)
+
+        joint = joint_of[i]
+        if joint >= 0:
+            square = 0.0
+            rounding = 0.0
+            for row in range(v_start[joint], v_start[joint + 1]):
+                s = weight[row] * frontier.acceleration[row]
+                square += s * s
+                size = motion[row, SIZE]
+                for k in range(6):
+                    size += abs(motion[row, N + k] * z[6 + k])
+                size *= ROUNDINGS * UNIT_ROUNDOFF * weight[row]
+                rounding += size * size
+            value[ROUNDING_SUM] += rounding
+            value[ROUNDING_MAX] = max(value[ROUNDING_MAX], np.sqrt(rounding))
+            value[LARGEST] = max(value[LARGEST], np.sqrt(square) - np.sqrt(rounding))
+        for child in (plan.upper[i], plan.lower[i]):
+            if child < leaves or plan.rank[child] == 0:  # no joint inside that can move
+                continue
+            total, rounding = total_acceleration(factor, child - leaves, single[child] == 0, F, child)
+            # What a part adds up to is no more than what the whole did.
+            k = min(total + rounding, largest)
+            push(key, node, counts[OPEN], k, child)
+            counts[OPEN] += 1
+            value[OPEN_SUM] += k * k
+    bound = error / scale if scale > 0.0 else (0.0 if error == 0.0 else np.inf)
+    value[BOUND] = min(value[BOUND], bound)
+    return reached
