@@ -28,7 +28,7 @@ MAY_SEE: dict[str, set[str]] = {
     "formats": MODEL,
     "assembly": MODEL,
     "exact": MODEL,  # the reference solvers stay independent of what they check
-    "adaptive": MODEL | {"assembly"},
+    "adaptive": MODEL | {"assembly", "exact"},  # its exact steps run the ABA; never the other way round
     "dynamics": ENGINE | {"exact"},  # forward_dynamics(method=...): the one place where all exact methods meet
     "trajectory": MODEL,
     "simulation": ENGINE | {"exact", "dynamics", "formats"},
@@ -48,6 +48,7 @@ AT_LOAD_ONLY_IN = {"matplotlib": {"report"}}
 
 class Import(NamedTuple):
     module: str  # absolute dotted name
+    name: str  # what it is called in the file
     line: int
     at_load: bool  # runs when the module is loaded: not in a function, not for type checkers only
 
@@ -59,12 +60,12 @@ def imports(source: str, path: str) -> Iterator[Import]:
     def visit(node: ast.AST, at_load: bool) -> Iterator[Import]:
         if isinstance(node, ast.Import):
             for name in node.names:
-                yield Import(name.name, node.lineno, at_load)
+                yield Import(name.name, name.asname or name.name, node.lineno, at_load)
         elif isinstance(node, ast.ImportFrom):
             start = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*start, *([node.module] if node.module else [])])
             for name in node.names:  # the name may be a module: `from .. import assembly`
-                yield Import(f"{module}.{name.name}", node.lineno, at_load)
+                yield Import(f"{module}.{name.name}", name.asname or name.name, node.lineno, at_load)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             for child in ast.iter_child_nodes(node):
                 yield from visit(child, at_load=False)

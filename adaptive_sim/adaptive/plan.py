@@ -68,19 +68,22 @@ def make_plan(linkage: Linkage, tree: AssemblyTree) -> Plan:
     _ranks(upper, lower, DOF[kind], two.astype(np.int64), np.arange(leaves, nodes + 1), rank)
     inner = np.arange(leaves, nodes + 1)
     a, b = upper[inner], lower[inner]
-    # Whether a child has two handles only matters where it has rows in its factor.
-    key = (two[inner] * 2 + (two[a] & (rank[a] > 0))) * 2 + (two[b] & (rank[b] > 0))
-    key = ((key * 16 + DOF[kind[inner]]) * 16 + rank[a]) * 16 + rank[b]
+    dof = DOF[kind[inner]]
+    # More rows than columns: an orthogonal transformation follows, on all twelve rows of each child that has any.
+    many = dof + rank[a] + rank[b] > np.where(two[inner], ROWS, 6)
+    slots = np.zeros(nodes + 2, dtype=np.int64)  # 16·(rows taken from A) + (rows taken from B)
+    slots[inner] = 16 * np.where(many & (rank[a] > 0), ROWS, rank[a]) + np.where(many & (rank[b] > 0), ROWS, rank[b])
+    key = (two[inner] * 16 + dof) * 256 + slots[inner]
     order = inner[np.lexsort((inner, key, level[inner]))]
     lane_class = np.zeros(nodes + 2, dtype=np.int64)
-    lane_class[inner] = level[inner] * 2**20 + key
+    lane_class[inner] = level[inner] * 2**16 + key
     position = np.full(nodes + 2, -1, dtype=np.int64)
     position[order] = np.arange(len(order))
     node_of_joint = np.asarray(tree.node_of_joint, dtype=np.int64).copy()
     node_of_joint[0] = base
     return Plan(
-        upper, lower, parent, joint, kind, single.astype(np.int64), two.astype(np.int64), rank, lane_class, position,
-        at, at_vv.astype(np.int64), at_uv.astype(np.int64), at_pose.astype(np.int64), at_bias.astype(np.int64),
+        upper, lower, parent, joint, kind, single.astype(np.int64), two.astype(np.int64), rank, slots, lane_class,
+        position, at, at_vv.astype(np.int64), at_uv.astype(np.int64), at_pose.astype(np.int64), at_bias.astype(np.int64),
         order, level_start, tree.leaf_body.astype(np.int64), np.ascontiguousarray(tree.leaf_fraction),
         tree.body_first_leaf[:-1].astype(np.int64), node_of_joint,
     )  # fmt: skip

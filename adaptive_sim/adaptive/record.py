@@ -48,7 +48,8 @@ R = 12  # (1)
 SIZE = 13  # (1) size of what was added up into R
 MOTION = 16
 
-# `factor`: 12 rows by 13 columns (F_u, F_v, 1), column by column, then ρ and σ
+# `factor`: 12 rows by 13 columns (F_u, F_v, 1), column by column, then ρ and σ. Where v = u the columns of F_v repeat
+# those of F_u; where the node is closed they are zero.
 ROWS = 12
 RHO = 156
 FACTOR = 160
@@ -76,6 +77,7 @@ class Plan(NamedTuple):
     single: Ints  # (n,) 1 where one open handle is left, v = u
     two: Ints  # (n,) 1 where two handles are left
     rank: Ints  # (n,) rows of the factor that may be other than zero
+    slots: Ints  # (n,) inner nodes: 16·(rows taken from A's factor) + (rows taken from B's)
     lane_class: Ints  # (n,) inner nodes: only nodes of the same class go through the lanes together
     position: Ints  # (n,) where an inner node stands in `order`
     at: Ints  # (n,) where the record starts

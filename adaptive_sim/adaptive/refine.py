@@ -103,9 +103,7 @@ def restart(model: KernelModel, plan: Plan, coefficients: Coefficients, frontier
     base = plan.order[len(plan.order) - 1]
     for k in range(12):
         frontier.F[base, k] = 0.0
-    root, rounding = total_acceleration(
-        coefficients.factor.reshape(-1), base - len(plan.leaf_body), True, frontier.F, base
-    )
+    root, rounding = total_acceleration(coefficients.factor.reshape(-1), base - len(plan.leaf_body), frontier.F, base)
     frontier.key[0] = root + rounding
     frontier.node[0] = base
     frontier.counts[OPEN] = 1
@@ -157,7 +155,7 @@ def refine(
     Returns whether the threshold was reached. frontier.value[BOUND] holds the bound reached.
     """
     key, node, F, value, counts = frontier.key, frontier.node, frontier.F, frontier.value, frontier.counts
-    joint_of, v_start, single = plan.joint, model.v_start, plan.two
+    joint_of, v_start = plan.joint, model.v_start
     motion = coefficients.motion
     factor = coefficients.factor.reshape(-1)
     leaves = len(plan.leaf_body)
@@ -197,7 +195,7 @@ def refine(
         for child in (plan.upper[i], plan.lower[i]):
             if child < leaves or plan.rank[child] == 0:  # no joint inside that can move
                 continue
-            total, rounding = total_acceleration(factor, child - leaves, single[child] == 0, F, child)
+            total, rounding = total_acceleration(factor, child - leaves, F, child)
             # What a part adds up to is no more than what the whole did.
             k = min(total + rounding, largest)
             push(key, node, counts[OPEN], k, child)

@@ -94,9 +94,8 @@ def join_total(
         L_A[lane] = FACTOR * max(i - leaves, 0)
         L_B[lane] = FACTOR * max(j - leaves, 0)
     first = nodes[0]  # all lanes are of one class
-    a, b = plan.upper[first], plan.lower[first]
     two = plan.two[first] != 0
-    d, rows_a, rows_b = DOF_OF[plan.kind[first]], plan.rank[a], plan.rank[b]
+    d, rows_a, rows_b = DOF_OF[plan.kind[first]], plan.slots[first] // 16, plan.slots[first] % 16
     columns = 12 if two else 6
 
     # G = W Φ_x·: the transmitted force per outside force
@@ -143,25 +142,23 @@ def join_total(
             if two:
                 force_to_parent(w, X, G_V + j, 6, H_V + j)
         load_factor(factor, L_A, rows_a, w)
-        x = 6 if plan.two[a] else 0  # columns of the force on x
         for r in range(rows_a):
             row = STACK + 13 * (d + r)
             for j in range(6):
-                put(w, row + j, get(w, LOADED + 12 * j + r) - sum6(w, LOADED + 12 * x + r, 12, H_U + j, 6))
+                put(w, row + j, get(w, LOADED + 12 * j + r) - sum6(w, LOADED + 72 + r, 12, H_U + j, 6))
                 if two:
-                    put(w, row + 6 + j, -sum6(w, LOADED + 12 * x + r, 12, H_V + j, 6))
-            pulled = sum6(w, LOADED + 12 * x + r, 12, GAMMA_X, 1)
+                    put(w, row + 6 + j, -sum6(w, LOADED + 72 + r, 12, H_V + j, 6))
+            pulled = sum6(w, LOADED + 72 + r, 12, GAMMA_X, 1)
             last_column(w, row, r, -pulled)
     if rows_b > 0:
         load_factor(factor, L_B, rows_b, w)
-        v = 6 if plan.two[b] else 0  # columns of the force on v
         for r in range(rows_b):
             row = STACK + 13 * (d + rows_a + r)
             for j in range(6):
                 put(w, row + j, sum6(w, LOADED + r, 12, G_U + j, 6))
                 if two:
                     taken = sum6(w, LOADED + r, 12, G_V + j, 6)
-                    put(w, row + 6 + j, get(w, LOADED + 12 * (v + j) + r) + taken)
+                    put(w, row + 6 + j, get(w, LOADED + 72 + 12 * j + r) + taken)
             pulled = sum6(w, LOADED + r, 12, GAMMA_Y, 1)
             last_column(w, row, r, pulled)
 
@@ -176,6 +173,7 @@ def join_total(
         m = columns
     for lane in range(LANES):
         C[lane] = FACTOR * (nodes[lane] - leaves)
+        w[LANES * (RESULT + 2) + lane] = plan.single[nodes[lane]]
     store_factor(w, m, columns, factor, C)
 
 
@@ -213,6 +211,12 @@ def store_factor(w: Floats, m: int, columns: int, factor: Floats, at: Ints) -> N
             put(w, LOADED + r, spread(0.0))
         for g in range(groups):
             store_columns(w, LOADED + 4 * g, factor, at, ROWS * column + 4 * g)
+        if columns == 6 and c < 6:
+            repeated = get(w, RESULT + 2)
+            for r in range(4 * groups):
+                put(w, LOADED + r, get(w, LOADED + r) * repeated)
+            for g in range(groups):
+                store_columns(w, LOADED + 4 * g, factor, at, ROWS * (6 + c) + 4 * g)
     put(w, RESULT, lanes_sqrt(get(w, RESULT)))
     put(w, RESULT + 1, lanes_sqrt(get(w, RESULT + 1)))
     put(w, RESULT + 2, spread(0.0))
@@ -274,10 +278,10 @@ UNIT_ROUNDOFF = 2.0**-53
 
 
 @kernel(inline=True)
-def total_acceleration(factor: Floats, row: int, single: bool, F: Floats, i: int) -> tuple[float, float]:
+def total_acceleration(factor: Floats, row: int, F: Floats, i: int) -> tuple[float, float]:
     """√𝒜 of the node with factor record `row` under the outside forces F[i], and what rounding may add to it.
 
-    factor is the flat array of records; single: the node has one handle, on which both forces act.
+    factor is the flat array of records.
     """
     at = FACTOR // LANES * row
     y0 = get(factor, at + 36)
@@ -287,8 +291,8 @@ def total_acceleration(factor: Floats, row: int, single: bool, F: Floats, i: int
     z0 = lanes_copysign(y0, one)
     z1 = lanes_copysign(y1, one)
     z2 = lanes_copysign(y2, one)
-    for c in range(6 if single else 12):
-        f = F[i, c] + F[i, 6 + c] if single else F[i, c]
+    for c in range(12):
+        f = F[i, c]
         t0 = get(factor, at + 3 * c) * f
         t1 = get(factor, at + 3 * c + 1) * f
         t2 = get(factor, at + 3 * c + 2) * f

@@ -28,6 +28,8 @@ class Passed:
         self.linkage = arrays.linkage()
         n = arrays.n
         self.R, self.p, self.V, self.c = (np.full((n, k), np.nan) for k in (9, 3, 6, 6))
+        if arrays.nv == 0:  # no velocities: V and c are left alone
+            self.V[...] = self.c[...] = 0.0
         q = self.linkage.q_to_model(self.inputs.q)
         v = self.linkage.v_to_model(self.inputs.v)
         m.outward_velocities(self.linkage.kernel_model, q, v, self.R, self.p, self.V, self.c)
@@ -115,6 +117,19 @@ def test_world_forces_in_body_frames() -> None:
     for i in range(6):
         R = x.R[i] @ F[i]
         assert np.abs(out[i] - np.r_[R.T @ passed.inputs.torque[i], R.T @ passed.inputs.force[i]]).max() <= 20 * EPS
+
+
+def test_no_velocities_leave_velocity_arrays_alone() -> None:
+    """Empty v: at rest. Poses as usual."""
+    arrays = random_arrays(9, 11, ALL_KINDS)
+    linkage, x = arrays.linkage(), random_inputs(arrays, 12)
+    moving, still = ([np.full((9, k), np.nan) for k in (9, 3, 6, 6)] for _ in range(2))
+    m.outward_velocities(linkage.kernel_model, x.q, x.v, *moving)
+    m.outward_velocities(linkage.kernel_model, x.q, np.empty(0), *still)
+    assert np.array_equal(still[0], moving[0])
+    assert np.array_equal(still[1], moving[1])
+    assert np.isnan(still[2]).all()
+    assert np.isnan(still[3]).all()
 
 
 # -------------------------------------------------------------------- orders of a tree

@@ -1,0 +1,215 @@
+"""The promise of the engine: the true error never exceeds the threshold it certified, nor the bound it states.
+
+Thousands of random cases against exact ABA: all joint types, shapes, bases and measures, loose and tight thresholds,
+and, most of all, linkages near equilibrium, where the forces are large and the accelerations small (MATH §4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from assembly import shapes
+from conftest import PLAIN
+from helpers import ALL_KINDS, FIXED, FREE, REVOLUTE, SPHERICAL, UNIVERSAL, Array, Arrays, Indices, random_position
+
+from adaptive_sim import Engine, Linkage, forward_dynamics, inverse_dynamics
+from adaptive_sim.adaptive.dca import solve_dca
+from adaptive_sim.adaptive.refine import MEASURES
+from adaptive_sim.adaptive.total_acceleration import ROUNDINGS, total_acceleration
+from adaptive_sim.exact.dynamics import base_acceleration, body_forces
+
+from .cases import linkage_arrays
+from .oracle import Problem, dense
+
+THRESHOLDS = 2.0 ** -np.arange(24)
+LARGEST = 200  # bodies
+LINKAGES = 15 if PLAIN else 400
+CASES = 6 if PLAIN else 25  # per linkage: 10,000 in all
+BASES = {"jointed": None, "floating": FREE, "fixed": FIXED}
+
+
+# -------------------------------------------------------------------- random situations
+
+
+@dataclass
+class Situation:
+    """A linkage at rest with forces on it, input order."""
+
+    engine: Engine
+    tau: Array
+    force: Array  # (n, 3) world, at the bodies' origins
+    torque: Array
+    weight: Array  # (nv,)
+    near_equilibrium: bool
+
+    @property
+    def linkage(self) -> Linkage:
+        return self.engine.linkage
+
+    def apply(self) -> None:
+        """Give the engine these forces."""
+        self.engine.clear_forces()
+        self.engine.set_joint_forces(self.tau)
+        pushed = np.flatnonzero(self.force.any(axis=1) | self.torque.any(axis=1))
+        if len(pushed):
+            self.engine.set_force(pushed, self.force[pushed], torque=self.torque[pushed])
+
+    def exact(self, method: str = "aba") -> Array:
+        e = self.engine
+        return forward_dynamics(
+            e.linkage, e.q, None, self.tau, self.force, self.torque, e.gravity, method=method
+        ).acceleration
+
+
+def random_shape(n: int, rng: np.random.Generator) -> Indices:
+    name = str(rng.choice([*shapes.NAMED, *shapes.RANDOM, "mixed"]))
+    if name in shapes.NAMED:
+        parent = shapes.NAMED[name](n)
+    else:
+        parent = shapes.mixed(n, rng) if name == "mixed" else shapes.RANDOM[name](n, rng)
+    parent = np.asarray(parent, dtype=np.int64)
+    parent[0] = -1
+    return parent
+
+
+def random_linkage(rng: np.random.Generator) -> Arrays:
+    n = int(np.exp(rng.uniform(np.log(2.0), np.log(LARGEST))))
+    kinds = ALL_KINDS if rng.random() < 0.4 else tuple(rng.choice(ALL_KINDS, rng.integers(1, 4)))
+    base = BASES[str(rng.choice([*BASES]))]
+    seed, springs = int(rng.integers(2**31)), bool(rng.random() < 0.2)
+    arrays = linkage_arrays(random_shape(n, rng), seed, kinds, base=base, springs=springs)
+    if arrays.nv == 0:  # only fixed joints: nothing to compute
+        arrays = linkage_arrays(arrays.parent, seed, (REVOLUTE, FIXED), base=REVOLUTE)
+    return arrays
+
+
+def straight_chain(rng: np.random.Generator) -> Arrays:
+    """Bodies on one line: a pull along it leaves them at rest, whatever its size."""
+    n = int(rng.integers(2, LARGEST))
+    base = FIXED if rng.random() < 0.5 else None
+    arrays = linkage_arrays(shapes.chain(n), int(rng.integers(2**31)), (REVOLUTE, SPHERICAL, UNIVERSAL), base=base)
+    arrays.rotation[:] = np.eye(3)
+    arrays.translation[:] = (0.5, 0.0, 0.0)
+    arrays.center_of_mass[:, 1:] = 0.0
+    return arrays
+
+
+def pushes(n: int, size: float, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Forces of about `size` on one to ten bodies, some of them with a torque."""
+    force, torque = np.zeros((n, 3)), np.zeros((n, 3))
+    pushed = rng.choice(n, min(n, int(rng.integers(1, 11))), replace=False)
+    force[pushed] = size * rng.normal(size=(len(pushed), 3))
+    if rng.random() < 0.3:
+        torque[pushed] = size * rng.normal(size=(len(pushed), 3))
+    return force, torque
+
+
+def situations(rng: np.random.Generator, count: int) -> Iterator[Situation]:
+    """Situations of one random linkage; about half of them near equilibrium."""
+    in_tension = rng.random() < 0.15
+    arrays = straight_chain(rng) if in_tension else random_linkage(rng)
+    linkage, n = arrays.linkage(), arrays.n
+    q = None if in_tension else random_position(arrays, rng)
+    weight = np.exp(rng.uniform(-2.0, 2.0, arrays.nv)) if rng.random() < 0.3 else np.ones(arrays.nv)
+    engine = Engine(linkage, q, weight=weight)
+    for k in range(count):
+        kind = "tension" if in_tension and k % 2 else ("free", "held", "pulled")[int(rng.choice(3, p=[0.5, 0.3, 0.2]))]
+        # How far from equilibrium: from as large as the forces that balance to far below their rounding.
+        force, torque = pushes(n, 10.0 ** rng.uniform(-13.0, 0.0) if kind != "free" else 1.0, rng)
+        gravity = rng.normal(size=3) * 10.0 * (kind in ("held", "pulled") or rng.random() < 0.5)
+        tau = np.zeros(arrays.nv)
+        if kind == "tension":
+            pull = 10.0 ** rng.uniform(0.0, 6.0)
+            force[0, 0] -= pull
+            force[n - 1, 0] += pull
+            gravity[:] = 0.0
+        elif kind == "free":
+            tau = rng.normal(size=arrays.nv) * (rng.random() < 0.3)
+        else:
+            balanced = np.zeros((n, 3))
+            if kind == "pulled":
+                ends = rng.choice(n, 2, replace=n == 1)
+                balanced[ends] = np.outer([1.0, -1.0], rng.normal(size=3)) * 10.0 ** rng.uniform(0.0, 6.0)
+            tau = inverse_dynamics(linkage, engine.q, force=balanced, gravity=gravity)
+            force += balanced
+        engine.gravity = gravity
+        yield Situation(engine, tau, force, torque, weight, kind != "free")
+
+
+def true_error(arrays_of: Linkage, weight: Array, found: Array, exact: Array, measure: str) -> tuple[float, float]:
+    """The error in a measure, and what rounding of the division by the scale is relative to: the scale itself."""
+    joint = joint_of_row(arrays_of)
+    off = np.sqrt(np.bincount(joint, (weight * (found - exact)) ** 2))
+    all_ = np.sqrt(np.bincount(joint, (weight * exact) ** 2))
+    error = float(np.linalg.norm(off) if "linkage" in measure else off.max())
+    scale = float(np.linalg.norm(all_) if "linkage" in measure else all_.max())
+    if measure.startswith("absolute"):
+        return error, 1.0
+    return (error / scale if scale > 0.0 else (0.0 if error == 0.0 else np.inf)), scale
+
+
+def joint_of_row(linkage: Linkage) -> Indices:
+    """The joint of every entry of v, input order."""
+    sizes = np.empty(linkage.n_joints, dtype=np.int64)
+    sizes[linkage.input_index] = np.diff(linkage.v_start)
+    return np.repeat(np.arange(linkage.n_joints), sizes)
+
+
+# -------------------------------------------------------------------- the promise
+
+
+@dataclass
+class Tally:
+    """What was seen, and the worst of it."""
+
+    cases: int = 0
+    near: int = 0
+    uncertified: int = 0
+    of_threshold: float = 0.0
+    of_bound: float = 0.0
+    violations: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.cases} cases ({self.near} near equilibrium): true error / threshold at most {self.of_threshold:.3g}, "
+            f"true error / bound at most {self.of_bound:.3g}, {self.uncertified} at the floor of double precision"
+        )
+
+
+def check(s: Situation, threshold: float, measure: str, tally: Tally) -> None:
+    e = s.engine
+    e.error_threshold, e.error_measure = threshold, measure
+    result = e.accelerate()
+    error, _ = true_error(s.linkage, s.weight, result.acceleration, s.exact(), measure)
+    tally.cases += 1
+    tally.near += s.near_equilibrium
+    tally.uncertified += not result.certified
+    assert result.certified == (result.error_bound <= threshold)
+    if result.certified:
+        tally.of_threshold = max(tally.of_threshold, error / threshold)
+    if not error <= result.error_bound:
+        tally.violations.append(f"{measure} {threshold:.3g}: bound {result.error_bound:.6g}, true error {error:.6g}")
+    if np.isfinite(result.error_bound) and error > 0.0:
+        tally.of_bound = max(tally.of_bound, error / result.error_bound)
+
+
+def test_the_true_error_never_exceeds_the_bound(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(2005)
+    tally = Tally()
+    for _ in range(LINKAGES):
+        for s in situations(rng, CASES):
+            s.apply()
+            threshold = float(rng.choice(THRESHOLDS))
+            if (measure := str(rng.choice(MEASURES))).startswith("absolute"):
+                threshold *= 10.0 ** rng.uniform(-6.0, 2.0)  # m/s², rad/s²: no natural scale
+            check(s, threshold, measure, tally)
+    with capsys.disabled():
+        print(f"\n{tally}")
+    assert not tally.violations, "\n".join(tally.violations)
+    assert tally.of_threshold <= 1.0
+    assert tally.near >= tally.cases / 3
+    # The floor is where forces balance to below their rounding; a bound that gave up everywhere would be no guarantee.
+    assert tally.uncertified <= tally.near / 2
