@@ -55,7 +55,7 @@ def solve_dca(
         failed = main_pass(model, plan, q, tau, c, weight, coefficients)
     raise_if_singular(linkage, plan, failed)
     qdd = np.empty(linkage.nv)
-    F = np.zeros((len(plan.upper), 12))
+    F = np.zeros((len(plan.tree), 12))
     back_substitution(model, plan, coefficients, F, qdd)
     f = np.empty((n, 6))
     joint_forces_of(plan, F, f)

@@ -22,7 +22,7 @@ from ..linkage.state import check_position, check_vector, check_velocity
 from ..typing import ArrayLike, Bools, Floats, Ints
 from .dca import raise_if_singular
 from .exact_steps import ExactSteps
-from .forces import CONSTANT, SCHEDULES, make_table
+from .forces import SCHEDULES, make_table
 from .frames import body_pose
 from .lazy_update import (
     make_dirty,
@@ -32,9 +32,11 @@ from .lazy_update import (
     poses_of_marked,
     update_body_forces,
     update_joint_force,
+    update_joint_forces,
     update_marked,
 )
 from .leaves import leaf_forces, leaf_forces_of, set_world
+from .passes import OK
 from .plan import build_assembly_tree, make_coefficients, make_plan
 from .quasistatics import BOUND_REACHED, CERTIFIED, JOINTS, LOG, NODES, Drive, adaptive_steps
 from .refine import BOUND, MEASURES, OPEN, VISITED, make_frontier, refine, restart
@@ -95,7 +97,7 @@ class Engine:
         self.method = _one_of("method", method, METHODS)
         self.error_measure = error_measure
         self.error_threshold = error_threshold
-        self.time = 0.0
+        self._clock = (0.0, 0, 0.0)  # time = start + steps·dt: no drift, and many short runs are one long one
         self.tree = build_assembly_tree(linkage) if tree is None else tree
         self._plan = make_plan(linkage, self.tree)
         self._model = linkage.kernel_model
@@ -134,10 +136,27 @@ class Engine:
 
     @error_threshold.setter
     def error_threshold(self, value: float) -> None:
-        if not (np.isfinite(value) and value >= 0.0):
-            raise InputError(f"error_threshold: {value!r}; give a number of 0 or more")
-        self._threshold = float(value)
+        self._threshold = _checked_threshold(value)
         self._fresh = False
+
+    @property
+    def time(self) -> float:
+        """Seconds; forces with a schedule follow it."""
+        start, steps, dt = self._clock
+        return start + steps * dt
+
+    @time.setter
+    def time(self, value: float) -> None:
+        if not np.isfinite(value):
+            raise InputError(f"time: {value!r}; give a finite number of seconds")
+        self._clock = (float(value), 0, 0.0)
+        self._new_table = True  # look at all forces again
+        self._fresh = False
+
+    def _times(self, steps: int) -> Floats:
+        """The next `steps` + 1 instants, from now on."""
+        start, before, dt = self._clock
+        return start + np.arange(before, before + steps + 1, dtype=np.float64) * dt
 
     @property
     def gravity(self) -> Floats:
@@ -149,7 +168,7 @@ class Engine:
         x, y, z = (float(c) for c in self._gravity)
         set_world(self._plan, self._coefficients, ((0.0, 0.0, 0.0), (-x, -y, -z)))
         if not self._stale:
-            mark_node(self._dirty, int(self._plan.order[-1]), False)
+            self._mark(int(self._plan.order[-1]))
         self._fresh = False
 
     # ---------------------------------------------------------------- forces
@@ -206,14 +225,13 @@ class Engine:
         bodies = [self.linkage.body_index(b) for b in body] if several else [self.linkage.body_index(body)]  # type: ignore[union-attr,arg-type]
         world = _one_of("frame", frame, ("world", "body")) == "world"
         code = SCHEDULES.index(_one_of("schedule", schedule, SCHEDULES))
-        if code != CONSTANT and not (np.isfinite(times).all() and (times[1] > times[0] or schedule == "sine")):
-            raise InputError(f"times: {times!r}; give two finite numbers, the second larger (sine: the period, > 0)")
-        if schedule == "sine" and not times[1] > 0.0:
-            raise InputError(f"times: period {times[1]!r}; give a positive period")
+        when = _numbers(times, "times")
+        if when.shape != (2,) or not when[1] > (0.0 if schedule == "sine" else when[0]):
+            raise InputError(f"times: {times!r}; give two numbers, the second larger (sine: the period, larger than 0)")
+        parameters = np.append(when, _numbers(phase, "phase"))
         forces = _rows(force, len(bodies), "force")
         torques = _rows(torque, len(bodies), "torque")
         points = _rows((0.0, 0.0, 0.0) if point is None else point, len(bodies), "point")
-        parameters = np.array([times[0], times[1], phase], dtype=np.float64)
         for b, f, n, p in zip(bodies, forces, torques, points):
             i = int(self.linkage.model_index[b])
             turn = np.eye(3) if self.linkage.kernel_frame is None else self.linkage.kernel_frame[i].T
@@ -234,9 +252,10 @@ class Engine:
         """Active force of a joint: a number, or one per degree of freedom; for several joints one row each."""
         several = not isinstance(joint, (str, int, np.integer))
         joints = [self.linkage.joint_index(j) for j in joint] if several else [self.linkage.joint_index(joint)]  # type: ignore[union-attr,arg-type]
-        values = np.asarray(value, dtype=np.float64)
-        if not np.isfinite(values).all():
-            raise InputError(f"joint force {value!r}: give finite numbers")
+        values = _numbers(value, "joint force")
+        if several and values.ndim > 0 and len(values) != len(joints):
+            raise InputError(f"joint force: {len(values)} rows for {len(joints)} joints; give one each, or one number")
+        found = []  # all are checked before any is set
         for k, j in enumerate(joints):
             i = int(self.linkage.model_index[j])
             rows = slice(self.linkage.v_start[i], self.linkage.v_start[i + 1])
@@ -246,6 +265,8 @@ class Engine:
                 raise InputError(
                     f"joint {j} ({self.linkage.joint_name(j)!r}) has {dof} degrees of freedom, got {own.size} values"
                 )
+            found.append((i, rows, own))
+        for i, rows, own in found:
             self._drive.tau[rows] = own
             self._touch_joint(i)
 
@@ -255,11 +276,14 @@ class Engine:
         self._stale = True
         self._fresh = False
 
+    def _mark(self, node: int) -> None:
+        mark_node(self._dirty.mark, self._dirty.todo, self._dirty.size, node)
+
     def _touch_joint(self, i: int) -> None:
         update_joint_force(self._model, self._drive.q, self._drive.tau, i, self._drive.Q)
         node = int(self._plan.node_of_joint[i])
         if not self._stale:
-            mark_node(self._dirty, node, False)
+            self._mark(node)
             mark_path(self._plan, self._dirty, node)
         self._fresh = False
 
@@ -280,7 +304,7 @@ class Engine:
         """Rotation (3, 3) and origin (3,) of one body's frame in the world, O(log n)."""
         self._update()
         i = int(self.linkage.model_index[self.linkage.body_index(body)])
-        R, p = body_pose(self._plan, self._coefficients.store, i)
+        R, p = body_pose(self._plan.tree, self._plan.first_leaf, self._coefficients.store, i)
         rotation = np.array(R).reshape(3, 3)
         if self.linkage.kernel_frame is not None:
             rotation = rotation @ self.linkage.kernel_frame[i].T
@@ -308,10 +332,7 @@ class Engine:
         new_table = self._set_forces()
         plan, drive, c = self._plan, self._drive, self._coefficients
         if self._stale:
-            for i in range(self.linkage.n_joints) if self.linkage.has_springs else ():
-                update_joint_force(self._model, drive.q, drive.tau, i, drive.Q)
-            if not self.linkage.has_springs:
-                drive.Q[:] = drive.tau
+            update_joint_forces(self._model, drive.q, drive.tau, drive.Q)
             leaf_forces(self._model, plan, drive.f_ext, np.empty((0, 6)), c)
             mark_all(plan, self._dirty)
             poses_of_marked(self._model, plan, drive.q, self._dirty, c.store)
@@ -321,6 +342,7 @@ class Engine:
         if self._dirty.size[0]:
             self._nodes_updated += int(self._dirty.size[0])
             failed = update_marked(self._model, plan, drive.q, drive.Q, drive.weight, c, self._dirty)
+            self._stale = failed != OK  # coefficients that failed must not be used by the next call
             raise_if_singular(self.linkage, plan, failed)
             self._fresh = False
 
@@ -364,7 +386,7 @@ class Engine:
         if not self._fresh:
             restart(self._model, self._plan, self._coefficients, self._frontier)
             self._fresh = True
-        threshold = self._threshold if error_threshold is None else float(error_threshold)
+        threshold = self._threshold if error_threshold is None else _checked_threshold(error_threshold)
         stop = time.perf_counter() + seconds if seconds is not None else np.inf
         limit = _UNLIMITED if joints is None else joints
         if until is None and seconds is None:
@@ -424,11 +446,14 @@ class Engine:
             raise InputError(f"steps: {steps!r}; give 0 or more")
         if self._start is None:
             self._start = self.centers_of_mass()
+        if dt != self._clock[2]:
+            self._clock = (self.time, 0, float(dt))
         log = np.zeros((steps, LOG))
         methods: list[str] = []
         while len(methods) < steps:
             done = self._exact.run(self.method, log, methods, dt)
-            self.time += done * dt
+            start, before, dt = self._clock
+            self._clock = (start, before + done, dt)
         return StepLog(
             log[:, JOINTS].astype(np.int64), log[:, BOUND_REACHED].copy(), log[:, CERTIFIED] > 0.0,
             log[:, NODES].astype(np.int64), methods,
@@ -438,10 +463,11 @@ class Engine:
         self._update()
         done, failed = adaptive_steps(
             self._model, self._plan, self._drive, self._coefficients, self._frontier, self._dirty,
-            self._measure, self._threshold, _UNLIMITED, self.time, dt, steps, nodes_at_most, log,
+            self._measure, self._threshold, _UNLIMITED, self._times(steps), dt, steps, nodes_at_most, log,
         )  # fmt: skip
-        raise_if_singular(self.linkage, self._plan, failed)
+        self._stale = failed != OK
         self._fresh = False
+        raise_if_singular(self.linkage, self._plan, failed)
         return int(done)
 
 
@@ -458,9 +484,26 @@ def _one_of(name: str, value: str, known: tuple[str, ...]) -> str:
     return value
 
 
+def _checked_threshold(value: float) -> float:
+    if not (np.isfinite(value) and value >= 0.0):
+        raise InputError(f"error_threshold: {value!r}; give a number of 0 or more")
+    return float(value)
+
+
+def _numbers(value: ArrayLike, name: str) -> Floats:
+    """An array of its own (what the caller does with his later must not reach the engine), finite."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: {value!r} is not an array of numbers ({error})") from None
+    if not np.isfinite(array).all():
+        raise InputError(f"{name}: {value!r}; give finite numbers")
+    return array
+
+
 def _rows(value: ArrayLike, count: int, name: str) -> Floats:
-    array = np.asarray(value, dtype=np.float64)
-    if array.shape not in ((3,), (count, 3)) or not np.isfinite(array).all():
+    array = _numbers(value, name)
+    if array.shape not in ((3,), (count, 3)):
         raise InputError(f"{name}: {value!r}; give three finite numbers, or one row of three per body ({count})")
     return np.broadcast_to(array, (count, 3))
 

@@ -23,7 +23,7 @@ from ..typing import Floats
 from .dca import raise_if_singular
 from .forces import ForceTable, force_on_body
 from .frames import update_poses
-from .lazy_update import Dirty, clear_marks, update_body_forces
+from .lazy_update import Dirty, clear_marks, update_body_forces, update_joint_forces
 from .passes import back_substitution, update_nodes
 from .quasistatics import CERTIFIED, JOINTS, NODES, Drive, move_all
 from .record import Coefficients, Plan
@@ -43,21 +43,22 @@ def exact_forces(model: KernelModel, table: ForceTable, depth: int, t: float, R:
 
     depth: sum of the depths of the loaded bodies. Few are reached by climbing to the base, many by one pass over all.
     """
-    n = len(model.parent)
+    parent = model.parent
+    n = len(parent)
     everywhere = depth > n
     R_W = np.empty((n if everywhere else 0, 9))
     if everywhere:
-        poses_in_world(model.parent, R, p, R_W, np.empty((n, 3)))
+        poses_in_world(parent, R, p, R_W, np.empty((n, 3)))
     for k in range(len(table.body)):
         body = table.body[k]
         if everywhere:
             rotation = get_matrix(R_W, body)
         else:
             rotation = get_matrix(R, body)
-            above = model.parent[body]
+            above = parent[body]
             while above >= 0:
                 rotation = multiply(get_matrix(R, above), rotation)
-                above = model.parent[above]
+                above = parent[above]
         moment, force = force_on_body(table, k, rotation, t)
         for c in range(3):
             f[body, c] = moment[c]
@@ -73,18 +74,18 @@ def aba_steps(
     a: Floats,
     qdd: Floats,
     depth: int,
-    t: float,
+    times: Floats,
     h: float,
     steps: int,
 ) -> int:
-    """Exact quasi-static steps by the articulated-body algorithm."""
+    """Exact quasi-static steps by the articulated-body algorithm, the k-th from times[k]."""
     at_rest = np.empty(0)
     step = np.zeros(len(drive.tau))
     f_ext = drive.f_ext if len(drive.table.body) > 0 else drive.f_ext[:0]
     for k in range(steps):
         outward_velocities(model, drive.q, at_rest, work.R, work.p, work.V, work.c)
         if len(drive.table.body) > 0:
-            exact_forces(model, drive.table, depth, t + k * h, work.R, work.p, drive.f_ext)
+            exact_forces(model, drive.table, depth, times[k], work.R, work.p, drive.f_ext)
         status = _aba.accelerations_at(model, drive.q, at_rest, drive.Q, f_ext, a_base, work, a, qdd)
         if status != _aba.OK:
             return status
@@ -100,17 +101,17 @@ def dca_step(
     dirty: Dirty,
     F: Floats,
     qdd: Floats,
-    t: float,
+    t_after: float,
     h: float,
 ) -> int:
-    """One exact quasi-static step from time t by the divide-and-conquer algorithm.
+    """One exact quasi-static step to time t_after by the divide-and-conquer algorithm.
 
     The coefficients are up to date before and after.
     """
     back_substitution(model, plan, coefficients, F, qdd)
     move_all(model, drive, qdd, 0.5 * h * h, np.zeros(len(qdd)))
     update_poses(model, plan, drive.q, plan.order, coefficients.store)
-    update_body_forces(model, plan, drive.table, t + h, False, drive.f_ext, coefficients, dirty)
+    update_body_forces(model, plan, drive.table, t_after, False, drive.f_ext, coefficients, dirty)
     clear_marks(dirty)  # every node is joined anyway
     return int(
         update_nodes(
@@ -136,8 +137,10 @@ class ExactSteps:
         if method == "auto":
             method, left = self._choose(left)
         if method == "adaptive":
-            began = time.perf_counter()
             at_most = self._nodes_worth_it() if self.engine.method == "auto" else _UNLIMITED
+            if self.engine.method == "auto" and self.engine._stale:
+                self.engine._adaptive_steps(0, dt, at_most, rows)  # joining everything anew is not what a step costs
+            began = time.perf_counter()
             done = self.engine._adaptive_steps(left, dt, at_most, rows)
             if self.engine.method == "auto":
                 self._judge(done, time.perf_counter() - began)
@@ -174,16 +177,16 @@ class ExactSteps:
             best = np.inf
             for _ in range(4):
                 began = time.perf_counter()
-                self._aba(1, 0.0)
+                self._aba(_copy_of(self.engine._drive), 1, 0.0)
                 best = min(best, time.perf_counter() - began)
             self._aba_seconds = best
         return self._aba_seconds
 
     # ---------------------------------------------------------------- the exact methods
 
-    def _aba(self, steps: int, dt: float) -> None:
+    def _aba(self, drive: Drive, steps: int, dt: float) -> None:
         engine = self.engine
-        linkage, drive = engine.linkage, engine._drive
+        linkage = engine.linkage
         if self._workspace is None:
             self._workspace = (
                 _aba.make_workspace(linkage), np.empty((linkage.n_bodies, 6)), np.empty(linkage.nv)
@@ -192,15 +195,18 @@ class ExactSteps:
         gx, gy, gz = (float(c) for c in engine.gravity)
         depth = int(linkage.body_depth[drive.table.body].sum())
         failed = aba_steps(
-            engine._model, drive, ((0.0, 0.0, 0.0), (-gx, -gy, -gz)), work, a, qdd, depth, engine.time, dt, steps
-        )
+            engine._model, drive, ((0.0, 0.0, 0.0), (-gx, -gy, -gz)), work, a, qdd, depth, engine._times(steps), dt,
+            steps,
+        )  # fmt: skip
         if failed != _aba.OK:
             raise_if_singular(linkage, engine._plan, int(engine._plan.node_of_joint[failed]))
 
     def _run_aba(self, steps: int, dt: float, rows: Floats) -> int:
         engine = self.engine
         engine._set_forces()
-        self._aba(steps, dt)
+        if engine._stale:
+            update_joint_forces(engine._model, engine._drive.q, engine._drive.tau, engine._drive.Q)
+        self._aba(engine._drive, steps, dt)
         self.hold = max(self.hold - steps, 0)
         engine._stale = True
         engine._fresh = False
@@ -212,16 +218,21 @@ class ExactSteps:
         engine._update()
         plan = engine._plan
         coefficients = engine._coefficients._replace(factor=np.empty((0, engine._coefficients.factor.shape[1])))
-        F = np.zeros((len(plan.upper), 12))
+        F = np.zeros((len(plan.tree), 12))
         qdd = np.empty(engine.linkage.nv)
+        times = engine._times(steps)
         for k in range(steps):
-            t = engine.time + k * dt
-            failed = dca_step(engine._model, plan, engine._drive, coefficients, engine._dirty, F, qdd, t, dt)
+            failed = dca_step(engine._model, plan, engine._drive, coefficients, engine._dirty, F, qdd, times[k + 1], dt)
             raise_if_singular(engine.linkage, plan, failed)
         engine._stale = True  # the factors were not kept up
         engine._fresh = False
         _log_exact(rows[:steps], engine.linkage.n_joints, len(plan.order))
         return steps
+
+
+def _copy_of(drive: Drive) -> Drive:
+    """The same state, for a step that must leave no trace."""
+    return drive._replace(q=drive.q.copy(), Q=drive.Q.copy(), f_ext=drive.f_ext.copy())
 
 
 def _log_exact(rows: Floats, joints: int, nodes: int) -> None:

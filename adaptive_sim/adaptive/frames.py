@@ -13,7 +13,7 @@ from ..spatial.rotations import turn_z
 from ..spatial.rows import get_matrix, get_vector
 from ..spatial.vectors import IDENTITY, ZERO, Matrix, Vector, add, apply, multiply
 from ..typing import Floats, Ints
-from .record import JOINT, POSE, Plan
+from .record import AT, AT_POSE, JOINT, JOINT_OF, KIND, LOWER, PARENT, POSE, TWO, UPPER, Plan
 
 
 @kernel(inline=True)
@@ -44,41 +44,45 @@ def compose(a: tuple[Matrix, Vector], b: tuple[Matrix, Vector]) -> tuple[Matrix,
 
 
 @kernel(inline=True)
-def pose_of_joint(model: KernelModel, q: Floats, kind: int, i: int) -> tuple[Matrix, Vector]:
-    """Pose of body i's kernel frame in its parent's."""
-    placement = get_matrix(model.rotation, i)
-    origin = get_vector(model.translation, i)
+def pose_of_joint(
+    rotation: Floats, translation: Floats, axis1: Floats, pitch: Floats, q: Floats, at: int, kind: int, i: int
+) -> tuple[Matrix, Vector]:
+    """Pose of body i's kernel frame in its parent's; its coordinates start at q[at]."""
+    placement = get_matrix(rotation, i)
+    origin = get_vector(translation, i)
     if kind == REVOLUTE:
-        return (turn_z(placement, q[model.q_start[i]]), origin)
-    R_J, p_J = joint_pose(kind, get_vector(model.axis1, i), model.pitch[i], q, model.q_start[i])
+        return (turn_z(placement, q[at]), origin)
+    R_J, p_J = joint_pose(kind, get_vector(axis1, i), pitch[i], q, at)
     return (multiply(placement, R_J), add(origin, apply(placement, p_J)))
 
 
 @kernel
 def update_poses(model: KernelModel, plan: Plan, q: Floats, nodes: Ints, store: Floats) -> None:
     """Joint and handle poses of the given nodes, in an order with children before parents."""
-    upper, lower, joint, kind = plan.upper, plan.lower, plan.joint, plan.kind
-    at, at_pose, two = plan.at, plan.at_pose, plan.two
-    for i in nodes:
+    tree, q_start = plan.tree, model.q_start
+    rotation, translation, axis1, pitch = model.rotation, model.translation, model.axis1, model.pitch
+    for k in range(len(nodes)):
+        i = nodes[k]
         own = (IDENTITY, ZERO)
-        if joint[i] >= 0:
-            own = pose_of_joint(model, q, kind[i], joint[i])
-        put_pose(store, at[i] + JOINT, own)
-        if two[i]:
-            to_joint = compose(get_pose(store, at_pose[upper[i]]), own)
-            put_pose(store, at[i] + POSE, compose(to_joint, get_pose(store, at_pose[lower[i]])))
+        if tree[i, JOINT_OF] >= 0:
+            j = tree[i, JOINT_OF]
+            own = pose_of_joint(rotation, translation, axis1, pitch, q, q_start[j], tree[i, KIND], j)
+        put_pose(store, tree[i, AT] + JOINT, own)
+        if tree[i, TWO]:
+            to_joint = compose(get_pose(store, tree[tree[i, UPPER], AT_POSE]), own)
+            put_pose(store, tree[i, AT] + POSE, compose(to_joint, get_pose(store, tree[tree[i, LOWER], AT_POSE])))
 
 
 @kernel(inline=True)
-def body_pose(plan: Plan, store: Floats, body: int) -> tuple[Matrix, Vector]:
+def body_pose(tree: Ints, first_leaf: Ints, store: Floats, body: int) -> tuple[Matrix, Vector]:
     """World pose of one body's kernel frame, O(log n)."""
     pose = (IDENTITY, ZERO)
-    i = plan.first_leaf[body]
-    while plan.parent[i] >= 0:
-        above = plan.parent[i]
-        if plan.lower[above] == i:
-            pose = compose(get_pose(store, plan.at[above] + JOINT), pose)
-            pose = compose(get_pose(store, plan.at_pose[plan.upper[above]]), pose)
+    i = first_leaf[body]
+    while tree[i, PARENT] >= 0:
+        above = tree[i, PARENT]
+        if tree[above, LOWER] == i:
+            pose = compose(get_pose(store, tree[above, AT] + JOINT), pose)
+            pose = compose(get_pose(store, tree[tree[above, UPPER], AT_POSE]), pose)
         i = above
     return pose
 
@@ -87,16 +91,17 @@ def body_pose(plan: Plan, store: Floats, body: int) -> tuple[Matrix, Vector]:
 def all_body_poses(plan: Plan, store: Floats, pose: Floats, R_W: Floats, p_W: Floats) -> None:
     """World poses of all bodies' kernel frames, R_W (n, 9), p_W (n, 3), in one pass from the root down.
 
-    pose (12·len(plan.upper),) is scratch: the world pose of every node's upper handle.
+    pose (12·len(plan.tree),) is scratch: the world pose of every node's upper handle.
     """
+    tree = plan.tree
     base = plan.order[len(plan.order) - 1]
     put_pose(pose, 12 * base, (IDENTITY, ZERO))
     for at in range(len(plan.order) - 1, -1, -1):
         i = plan.order[at]
         own = get_pose(pose, 12 * i)
-        put_pose(pose, 12 * plan.upper[i], own)
-        x = compose(own, get_pose(store, plan.at_pose[plan.upper[i]]))
-        put_pose(pose, 12 * plan.lower[i], compose(x, get_pose(store, plan.at[i] + JOINT)))
+        put_pose(pose, 12 * tree[i, UPPER], own)
+        x = compose(own, get_pose(store, tree[tree[i, UPPER], AT_POSE]))
+        put_pose(pose, 12 * tree[i, LOWER], compose(x, get_pose(store, tree[i, AT] + JOINT)))
     for body in range(len(plan.first_leaf)):
         at = 12 * plan.first_leaf[body]
         for k in range(9):

@@ -27,7 +27,29 @@ from ..linkage.model import KernelModel
 from ..spatial.lanes import LANES, Lanes, get, lanes_sqrt, load_columns, put, spread, store_columns
 from ..spatial.rows import get_vector
 from ..typing import Floats, Ints
-from .record import BIAS, GAMMA, JOINT, SIZE, UU, UV, VV, Coefficients, E, N, Plan, R, W
+from .record import (
+    AT,
+    AT_BIAS,
+    AT_UV,
+    AT_VV,
+    BIAS,
+    GAMMA,
+    JOINT,
+    JOINT_OF,
+    KIND,
+    LOWER,
+    SINGLE,
+    SIZE,
+    TWO,
+    UPPER,
+    UU,
+    UV,
+    VV,
+    E,
+    N,
+    R,
+    W,
+)
 
 # Which coordinate (ωx ωy ωz vx vy vz of the kernel frame) each degree of freedom of a joint frees, by JointType.
 FREED = np.array(
@@ -69,6 +91,10 @@ SINGLE_A = 466  # (1) 1 where A has one handle: Φ_ux = Φ_xx
 SINGLE_B = 467  # (1) 1 where B has one open handle: Φ_yv = Φ_yy
 V = 468  # (44) vectors of the force part
 WORK = 512  # entries used here; the factor's follow (see `total_acceleration`)
+
+# A pivot of M this many times smaller than its diagonal: errors reach EPS·LOST² = 2e-6 and grow from there on (see
+# tests/adaptive/test_dca.py). Linkages of comparable masses stay below 5e3.
+LOST = 1e5
 
 SPECIAL = 8  # flag: some lane needs P
 
@@ -137,17 +163,40 @@ def add_where(w: Floats, mask: int, source: int, target: int) -> None:
 
 
 @kernel(inline=True)
-def mark_singles(plan: Plan, nodes: Ints, w: Floats) -> None:
-    """Which children have one open handle only."""
+def locate(
+    tree: Ints,
+    nodes: Ints,
+    A: Ints,
+    A_vv: Ints,
+    A_uv: Ints,
+    A_b: Ints,
+    B: Ints,
+    B_vv: Ints,
+    B_uv: Ints,
+    B_b: Ints,
+    C: Ints,
+) -> None:
+    """Where the parts of the records of the nodes' children and of the nodes are, lane by lane."""
     for lane in range(LANES):
-        w[LANES * SINGLE_A + lane] = plan.single[plan.upper[nodes[lane]]]
-        w[LANES * SINGLE_B + lane] = plan.single[plan.lower[nodes[lane]]]
+        i = tree[nodes[lane], UPPER]
+        j = tree[nodes[lane], LOWER]
+        A[lane] = tree[i, AT]
+        A_vv[lane] = tree[i, AT_VV]
+        A_uv[lane] = tree[i, AT_UV]
+        A_b[lane] = tree[i, AT_BIAS]
+        B[lane] = tree[j, AT]
+        B_vv[lane] = tree[j, AT_VV]
+        B_uv[lane] = tree[j, AT_UV]
+        B_b[lane] = tree[j, AT_BIAS]
+        C[lane] = tree[nodes[lane], AT]
 
 
 @kernel(inline=True)
-def gather(places: Ints, nodes: Ints, at: Ints) -> None:
+def mark_singles(tree: Ints, nodes: Ints, w: Floats) -> None:
+    """Which children have one open handle only."""
     for lane in range(LANES):
-        at[lane] = places[nodes[lane]]
+        w[LANES * SINGLE_A + lane] = tree[tree[nodes[lane], UPPER], SINGLE]
+        w[LANES * SINGLE_B + lane] = tree[tree[nodes[lane], LOWER], SINGLE]
 
 
 # -------------------------------------------------------------------- small algebra on entries
@@ -222,12 +271,12 @@ def from_joint_coordinates(w: Floats, at: int, stride: int) -> None:
 
 
 @kernel(inline=True)
-def joint_directions(model: KernelModel, plan: Plan, q: Floats, nodes: Ints, w: Floats) -> bool:
+def joint_directions(model: KernelModel, tree: Ints, q: Floats, nodes: Ints, w: Floats) -> bool:
     """Free directions and P of every lane; whether any lane needs P."""
     special = False
     for lane in range(LANES):
-        i = plan.joint[nodes[lane]]
-        kind = plan.kind[nodes[lane]]
+        i = tree[nodes[lane], JOINT_OF]
+        kind = tree[nodes[lane], KIND]
         for k in range(6):
             w[LANES * (FREE + k) + lane] = 0.0
         for k in range(DOF_OF[kind]):
@@ -236,8 +285,8 @@ def joint_directions(model: KernelModel, plan: Plan, q: Floats, nodes: Ints, w: 
             special = True
     if special:
         for lane in range(LANES):
-            i = plan.joint[nodes[lane]]
-            kind = plan.kind[nodes[lane]]
+            i = tree[nodes[lane], JOINT_OF]
+            kind = tree[nodes[lane], KIND]
             for k in range(9):
                 w[LANES * (P + k) + lane] = 1.0 if k % 4 == 0 else 0.0
             w[LANES * PITCH + lane] = model.pitch[i] if kind == HELICAL else 0.0
@@ -323,29 +372,30 @@ def transposed_times(w: Floats, a: int, b: int, out: int) -> None:
 
 @kernel(inline=True)
 def join_geometry(
-    model: KernelModel, plan: Plan, q: Floats, nodes: Ints, at: Ints, coefficients: Coefficients, w: Floats
+    model: KernelModel,
+    v_start: Ints,
+    tree: Ints,
+    q: Floats,
+    nodes: Ints,
+    A: Ints,
+    A_vv: Ints,
+    A_uv: Ints,
+    B: Ints,
+    B_vv: Ints,
+    B_uv: Ints,
+    C: Ints,
+    store: Floats,
+    motion: Floats,
+    w: Floats,
 ) -> int:
     """Everything of the LANES nodes that depends on positions. Returns −1, or a node whose M is not positive definite.
 
-    The poses of the joints are up to date (see `frames`). nodes may repeat; at (5·LANES,) is scratch.
+    The poses of the joints are up to date (see `frames`). nodes may repeat; A … C from `locate`.
     """
-    store = coefficients.store
-    A, A_vv, A_uv = at[:LANES], at[LANES : 2 * LANES], at[2 * LANES : 3 * LANES]
-    B, B_uv, B_vv, C = at[3 * LANES : 4 * LANES], at[4 * LANES : 5 * LANES], at[5 * LANES : 6 * LANES], at[6 * LANES :]
-    for lane in range(LANES):
-        a = plan.upper[nodes[lane]]
-        b = plan.lower[nodes[lane]]
-        A[lane] = plan.at[a]
-        A_vv[lane] = plan.at_vv[a]
-        A_uv[lane] = plan.at_uv[a]
-        B[lane] = plan.at[b]
-        B_uv[lane] = plan.at_uv[b]
-        B_vv[lane] = plan.at_vv[b]
-        C[lane] = plan.at[nodes[lane]]
-    two = plan.two[nodes[0]] != 0  # all lanes are of one class
-    d = DOF_OF[plan.kind[nodes[0]]]
-    mark_singles(plan, nodes, w)
-    special = joint_directions(model, plan, q, nodes, w)
+    two = tree[nodes[0], TWO] != 0  # all lanes are of one class
+    d = DOF_OF[tree[nodes[0], KIND]]
+    mark_singles(tree, nodes, w)
+    special = joint_directions(model, tree, q, nodes, w)
 
     load_block(store, C, JOINT, 3, w, X)
     load_symmetric(store, A_vv, 0, w, M)  # x is A's lower handle
@@ -389,7 +439,7 @@ def join_geometry(
         store_block(w, OUT, 9, store, C, UV)
 
     for k in range(d):
-        motion_row(model, plan, nodes, k, special, w, coefficients.motion)
+        motion_row(v_start, tree, nodes, k, special, w, motion)
     if special:
         for i in range(6):
             from_joint_coordinates(w, WW + 6 * i, 1)
@@ -398,18 +448,19 @@ def join_geometry(
     store_symmetric(w, WW, store, C, W)
     for k in range(6):
         for lane in range(LANES):
-            if not np.isfinite(w[LANES * (LINV + 7 * k) + lane]):
+            inverse = w[LANES * (LINV + 7 * k) + lane]  # 1/l, zero for free directions
+            if not inverse * inverse * w[LANES * (M + 7 * k) + lane] < LOST:  # also catches nan
                 return int(nodes[lane])
     return -1
 
 
 @kernel(inline=True)
-def motion_row(model: KernelModel, plan: Plan, nodes: Ints, k: int, special: bool, w: Floats, motion: Floats) -> None:
+def motion_row(v_start: Ints, tree: Ints, nodes: Ints, k: int, special: bool, w: Floats, motion: Floats) -> None:
     """N and E of degree of freedom k of every lane: N = 1_f − M_f W, E = N M over the joint's own coordinates."""
     same = True
-    hot = FREED[plan.kind[nodes[0]], k]
+    hot = FREED[tree[nodes[0], KIND], k]
     for lane in range(LANES):
-        kind = plan.kind[nodes[lane]]
+        kind = tree[nodes[lane], KIND]
         same = same and FREED[kind, k] == hot
         for i in range(6):
             w[LANES * (HOT + i) + lane] = 1.0 if FREED[kind, k] == i else 0.0
@@ -425,8 +476,8 @@ def motion_row(model: KernelModel, plan: Plan, nodes: Ints, k: int, special: boo
     if special:
         from_joint_coordinates(w, ROW + N, 1)
     for lane in range(LANES):
-        row = model.v_start[plan.joint[nodes[lane]]] + k
-        kind = plan.kind[nodes[lane]]
+        row = v_start[tree[nodes[lane], JOINT_OF]] + k
+        kind = tree[nodes[lane], KIND]
         for j in range(6):
             motion[row, N + j] = w[LANES * (ROW + N + j) + lane]
         for j in range(DOF_OF[kind]):
@@ -435,28 +486,29 @@ def motion_row(model: KernelModel, plan: Plan, nodes: Ints, k: int, special: boo
 
 @kernel(inline=True)
 def join_forces(
-    model: KernelModel, plan: Plan, Q: Floats, c: Floats, nodes: Ints, at: Ints, coefficients: Coefficients, w: Floats
+    v_start: Ints,
+    tree: Ints,
+    Q: Floats,
+    c: Floats,
+    nodes: Ints,
+    A_vv: Ints,
+    A_uv: Ints,
+    A_b: Ints,
+    B: Ints,
+    B_uv: Ints,
+    B_b: Ints,
+    C: Ints,
+    store: Floats,
+    motion: Floats,
+    w: Floats,
 ) -> None:
     """Everything of the LANES nodes that depends on forces; their geometry is up to date.
 
     Q (nv,): joint forces. c (n, 6): velocity products of the joints, body frames; no rows: at rest.
     """
-    store, motion = coefficients.store, coefficients.motion
     beta, gamma, gamma_x, b = V, V + 6, V + 12, V + 20
-    A_vv, A_uv, A_b = at[:LANES], at[LANES : 2 * LANES], at[2 * LANES : 3 * LANES]
-    B, B_uv, B_b, C = at[3 * LANES : 4 * LANES], at[4 * LANES : 5 * LANES], at[5 * LANES : 6 * LANES], at[6 * LANES :]
-    for lane in range(LANES):
-        i = plan.upper[nodes[lane]]
-        j = plan.lower[nodes[lane]]
-        A_vv[lane] = plan.at_vv[i]
-        A_uv[lane] = plan.at_uv[i]
-        A_b[lane] = plan.at_bias[i]
-        B[lane] = plan.at[j]
-        B_uv[lane] = plan.at_uv[j]
-        B_b[lane] = plan.at_bias[j]
-        C[lane] = plan.at[nodes[lane]]
-    two = plan.two[nodes[0]] != 0
-    mark_singles(plan, nodes, w)
+    two = tree[nodes[0], TWO] != 0
+    mark_singles(tree, nodes, w)
     load_block(store, C, JOINT, 3, w, X)
     load_symmetric(store, C, W, w, WW)
     load_block(store, A_b, 0, 3, w, b)  # b_u, b_x
@@ -470,18 +522,18 @@ def join_forces(
         put(w, beta + k, get(w, beta + k) - get(w, b + 12 + k))
     if len(c) > 0:
         for lane in range(LANES):
-            if plan.joint[nodes[lane]] >= 0:
+            if tree[nodes[lane], JOINT_OF] >= 0:
                 for k in range(6):
-                    w[LANES * (beta + k) + lane] += c[plan.joint[nodes[lane]], k]
+                    w[LANES * (beta + k) + lane] += c[tree[nodes[lane], JOINT_OF], k]
 
     # γ = W β + Nᵀ Q,  R = E Q − N β
     for i in range(6):
         put(w, gamma + i, sum6(w, WW + 6 * i, 1, beta, 1))
     for lane in range(LANES):
-        kind = plan.kind[nodes[lane]]
+        kind = tree[nodes[lane], KIND]
         if kind == FIXED:
             continue
-        first = model.v_start[plan.joint[nodes[lane]]]
+        first = v_start[tree[nodes[lane], JOINT_OF]]
         for k in range(DOF_OF[kind]):
             r = 0.0
             size = 0.0
@@ -518,6 +570,3 @@ def join_forces(
     for k in range(6, 8):
         put(w, gamma + k, spread(0.0))
     store_block(w, gamma, 2, store, C, GAMMA)
-
-
-AT = 7 * LANES  # length of the scratch array of places

@@ -20,7 +20,7 @@ from .forces import ForceTable, force_on_body
 from .frames import body_pose, update_poses
 from .leaves import leaf_force
 from .passes import update_nodes
-from .record import Coefficients, Plan
+from .record import PARENT, POSITION, Coefficients, Plan
 
 # When more than this share of the nodes is to be updated, looking through all of them is cheaper than sorting.
 _SCAN_SHARE = 8
@@ -37,36 +37,37 @@ class Dirty(NamedTuple):
 
 def make_dirty(plan: Plan) -> Dirty:
     return Dirty(
-        np.zeros(len(plan.upper), dtype=np.int64),
-        np.zeros(len(plan.upper), dtype=np.int64),
+        np.zeros(len(plan.tree), dtype=np.int64),
+        np.zeros(len(plan.tree), dtype=np.int64),
         np.zeros(len(plan.order), dtype=np.int64),
         np.zeros(1, dtype=np.int64),
     )
 
 
 @kernel(inline=True)
-def mark_node(dirty: Dirty, i: int, moved: bool) -> None:
-    if dirty.mark[i] == 0:
-        dirty.mark[i] = 1
-        dirty.todo[dirty.size[0]] = i
-        dirty.size[0] += 1
-    if moved:
-        dirty.moved[i] = 1
+def mark_node(mark: Ints, todo: Ints, size: Ints, i: int) -> None:
+    if mark[i] == 0:
+        mark[i] = 1
+        todo[size[0]] = i
+        size[0] += 1
 
 
-@kernel(inline=True)
+@kernel
 def mark_path(plan: Plan, dirty: Dirty, i: int) -> None:
     """Everything above a node feels its force. A marked node's path is marked already."""
-    i = plan.parent[i]
-    while i >= 0 and dirty.mark[i] == 0:
-        mark_node(dirty, i, False)
-        i = plan.parent[i]
+    tree, mark, todo, size = plan.tree, dirty.mark, dirty.todo, dirty.size
+    i = tree[i, PARENT]
+    while i >= 0 and mark[i] == 0:
+        mark_node(mark, todo, size, i)
+        i = tree[i, PARENT]
 
 
 @kernel
 def mark_all(plan: Plan, dirty: Dirty) -> None:
+    mark, moved, todo, size = dirty.mark, dirty.moved, dirty.todo, dirty.size
     for i in plan.order:
-        mark_node(dirty, i, True)
+        mark_node(mark, todo, size, i)
+        moved[i] = 1
 
 
 @kernel(inline=True)
@@ -79,6 +80,12 @@ def update_joint_force(model: KernelModel, q: Floats, tau: Floats, joint: int, Q
         held = held or model.stiffness[row] != 0.0
     if held:
         spring_force(model.joint_kind[joint], q, model.rest_position, model.q_start[joint], model.stiffness, first, Q)
+
+
+@kernel
+def update_joint_forces(model: KernelModel, q: Floats, tau: Floats, Q: Floats) -> None:
+    for joint in range(len(model.parent)):
+        update_joint_force(model, q, tau, joint, Q)
 
 
 @kernel
@@ -97,11 +104,12 @@ def update_body_forces(
     Poses are up to date. f_ext (n, 6): body-frame forces as last seen. everything: also look at constant ones.
     """
     none = f_ext[:0]
+    tree, first_leaf, store = plan.tree, plan.first_leaf, coefficients.store
     for k in range(len(table.body)):
         if table.constant[k] and not everything:
             continue
         body = table.body[k]
-        R_W, _ = body_pose(plan, coefficients.store, body)
+        R_W, _ = body_pose(tree, first_leaf, store, body)
         n, f = force_on_body(table, k, R_W, t)
         changed = False
         for c in range(3):
@@ -134,27 +142,28 @@ def sort_numbers(x: Ints) -> None:
 @kernel
 def sort_todo(plan: Plan, dirty: Dirty) -> None:
     """The marked nodes in the order of `plan.order`: children before parents, classes together."""
-    count = dirty.size[0]
-    if _SCAN_SHARE * count > len(plan.order):
+    tree, order, mark = plan.tree, plan.order, dirty.mark
+    todo = dirty.todo[: dirty.size[0]]
+    if _SCAN_SHARE * len(todo) > len(order):
         k = 0
-        for i in plan.order:
-            if dirty.mark[i] != 0:
-                dirty.todo[k] = i
+        for i in order:
+            if mark[i] != 0:
+                todo[k] = i
                 k += 1
         return
-    todo = dirty.todo[:count]
-    for k in range(count):
-        todo[k] = plan.position[todo[k]]
+    for k in range(len(todo)):
+        todo[k] = tree[todo[k], POSITION]
     sort_numbers(todo)
-    for k in range(count):
-        todo[k] = plan.order[todo[k]]
+    for k in range(len(todo)):
+        todo[k] = order[todo[k]]
 
 
 @kernel
 def clear_marks(dirty: Dirty) -> None:
-    for k in range(dirty.size[0]):
-        dirty.mark[dirty.todo[k]] = 0
-        dirty.moved[dirty.todo[k]] = 0
+    mark, moved = dirty.mark, dirty.moved
+    for i in dirty.todo[: dirty.size[0]]:
+        mark[i] = 0
+        moved[i] = 0
     dirty.size[0] = 0
 
 

@@ -12,7 +12,7 @@ from ..spatial.motion import Spatial, cross_force, rigid_momentum
 from ..spatial.rows import get_rigid, get_spatial
 from ..spatial.vectors import Symmetric, Vector, add, apply_symmetric, cross, scale, subtract
 from ..typing import Floats
-from .record import Coefficients, Plan
+from .record import AT, AT_BIAS, Coefficients, Plan
 
 
 @kernel(inline=True)
@@ -53,7 +53,7 @@ def leaf_geometry(model: KernelModel, plan: Plan, coefficients: Coefficients) ->
     for leaf in range(len(plan.leaf_body)):
         rigid = get_rigid(model.inertia, plan.leaf_body[leaf])
         share = 1.0 / plan.leaf_fraction[leaf]
-        k = plan.at[leaf]
+        k = plan.tree[leaf, AT]
         for i in range(6):
             # Column i of I⁻¹: the acceleration under a unit force.
             unit = (
@@ -80,7 +80,7 @@ def _put_bias(store: Floats, at: int, b: Spatial) -> None:
 @kernel
 def set_world(plan: Plan, coefficients: Coefficients, a_base: Spatial) -> None:
     """The world's acceleration: minus gravity."""
-    _put_bias(coefficients.store, plan.at_bias[len(plan.at_bias) - 1], a_base)
+    _put_bias(coefficients.store, plan.tree[len(plan.tree) - 1, AT_BIAS], a_base)
 
 
 @kernel(inline=True)
@@ -98,7 +98,7 @@ def leaf_force(model: KernelModel, plan: Plan, f_ext: Floats, V: Floats, leaf: i
         turned = cross_force(v, rigid_momentum(rigid, v))
         n = subtract(n, turned[0])
         f = subtract(f, turned[1])
-    _put_bias(coefficients.store, plan.at_bias[leaf], rigid_acceleration(rigid, (n, f)))
+    _put_bias(coefficients.store, plan.tree[leaf, AT_BIAS], rigid_acceleration(rigid, (n, f)))
 
 
 @kernel

@@ -12,13 +12,33 @@ from numba import prange
 
 from ..compiled import kernel
 from ..linkage.model import KernelModel
-from ..spatial.lanes import LANES
+from ..spatial.lanes import LANES, prefetch
 from ..spatial.motion import force_to_parent, motion_to_child
 from ..spatial.rows import get_spatial
 from ..typing import Floats, Ints
 from .frames import get_pose, update_poses
-from .join import AT, join_forces, join_geometry
-from .record import GAMMA, JOINT, UU, Coefficients, N, Plan, R, W
+from .join import join_forces, join_geometry, locate
+from .record import (
+    AT,
+    AT_UV,
+    CLASS,
+    FACTOR,
+    GAMMA,
+    JOINT,
+    JOINT_OF,
+    LEAF_RECORD,
+    LOWER,
+    RECORD,
+    SINGLE,
+    TWO,
+    UPPER,
+    UU,
+    Coefficients,
+    N,
+    Plan,
+    R,
+    W,
+)
 from .total_acceleration import TOTAL_WORK, join_total
 
 OK = -1
@@ -42,35 +62,58 @@ def update_nodes(
 
     moved (n,): other than zero where the geometry must be updated too; empty: everywhere.
     weight (nv,): of the joints in the total acceleration, which is updated where there is room for it.
-    Returns OK or a node that failed. Poses are up to date.
+    Returns OK or a node that failed. Poses are up to date, but in a whole pass (empty `moved`), which sees to them.
     """
+    # Arrays are taken out of their tuples here, once: inside the loop every such access would count references.
+    tree, v_start, leaves = plan.tree, model.v_start, len(plan.leaf_body)
+    store, motion, factor = coefficients.store, coefficients.motion, coefficients.factor.reshape(-1)
     nodes = np.empty(LANES, dtype=np.int64)
-    at = np.empty(AT, dtype=np.int64)
+    A, A_vv, A_uv, A_b = np.empty_like(nodes), np.empty_like(nodes), np.empty_like(nodes), np.empty_like(nodes)
+    B, B_vv, B_uv, B_b = np.empty_like(nodes), np.empty_like(nodes), np.empty_like(nodes), np.empty_like(nodes)
+    C, L_A, L_B = np.empty_like(nodes), np.empty_like(nodes), np.empty_like(nodes)
     w = np.empty(TOTAL_WORK * LANES)
     status = OK
     start = 0
     while start < len(todo):
-        end = next_batch(plan.lane_class, todo, start, nodes)
+        end = next_batch(tree, todo, start, nodes)
+        locate(tree, nodes, A, A_vv, A_uv, A_b, B, B_vv, B_uv, B_b, C)
         geometry = len(moved) == 0
-        if not geometry:
+        if geometry:  # a whole pass: the next batch's records are not in the cache
+            for k in range(end, min(end + LANES, len(todo))):
+                prefetch_node(tree, leaves, todo[k], store, factor)
+            update_poses(model, plan, q, nodes, store)
+        else:
             for lane in range(LANES):
                 geometry = geometry or moved[nodes[lane]] != 0
         if geometry:  # doing it for a neighbour that did not move gives it the same numbers again
-            failed = join_geometry(model, plan, q, nodes, at, coefficients, w)
-            if failed != OK:
+            failed = join_geometry(model, v_start, tree, q, nodes, A, A_vv, A_uv, B, B_vv, B_uv, C, store, motion, w)
+            if failed != OK and status == OK:  # the first: nan spreads from it to everything above
                 status = failed
-        join_forces(model, plan, Q, c, nodes, at, coefficients, w)
-        if len(coefficients.factor) > 0:
-            join_total(model, plan, weight, nodes, at, coefficients, w)
+        join_forces(v_start, tree, Q, c, nodes, A_vv, A_uv, A_b, B, B_uv, B_b, C, store, motion, w)
+        if len(factor) > 0:
+            join_total(v_start, tree, leaves, weight, nodes, A_vv, A_uv, B, B_uv, C, L_A, L_B, store, motion, factor, w)
         start = end
     return status
 
 
 @kernel(inline=True)
-def next_batch(lane_class: Ints, todo: Ints, start: int, nodes: Ints) -> int:
+def prefetch_node(tree: Ints, leaves: int, i: int, store: Floats, factor: Floats) -> None:
+    """Records are larger than what the processor fetches by itself; a whole pass is bound by memory without this."""
+    for child in (tree[i, UPPER], tree[i, LOWER]):
+        if child < leaves:
+            prefetch(store, tree[child, AT], LEAF_RECORD)
+        else:
+            prefetch(store, tree[child, AT], JOINT)
+            if FACTOR * (child - leaves) < len(factor):
+                prefetch(factor, FACTOR * (child - leaves), FACTOR)
+    prefetch(store, tree[i, AT], RECORD)
+
+
+@kernel(inline=True)
+def next_batch(tree: Ints, todo: Ints, start: int, nodes: Ints) -> int:
     """Up to LANES nodes of one class from `start` on; a short batch repeats its last node. Returns where it ends."""
     end = start
-    while end < len(todo) and end < start + LANES and lane_class[todo[end]] == lane_class[todo[start]]:
+    while end < len(todo) and end < start + LANES and tree[todo[end], CLASS] == tree[todo[start], CLASS]:
         end += 1
     for lane in range(LANES):
         nodes[lane] = todo[min(start + lane, end - 1)]
@@ -81,7 +124,6 @@ def main_pass(
     model: KernelModel, plan: Plan, q: Floats, Q: Floats, c: Floats, weight: Floats, coefficients: Coefficients
 ) -> int:
     """All joins on one thread. The leaves are up to date. Returns OK or a node that failed."""
-    update_poses(model, plan, q, plan.order, coefficients.store)
     return int(update_nodes(model, plan, q, Q, c, plan.order, plan.order[:0], weight, coefficients))
 
 
@@ -102,33 +144,34 @@ def main_pass_parallel(
     for level in range(len(level_start) - 1):
         start, end = level_start[level], level_start[level + 1]
         if end - start < PARALLEL_NODES:
-            update_poses(model, plan, q, order[start:end], coefficients.store)
             failed = update_nodes(model, plan, q, Q, c, order[start:end], order[:0], weight, coefficients)
-            if failed != OK:
+            if failed != OK and status[0] == OK:
                 status[0] = failed
             continue
         share = (end - start + threads - 1) // threads
         for t in prange(threads):
             first = min(start + t * share, end)
             last = min(first + share, end)
-            update_poses(model, plan, q, order[first:last], coefficients.store)
             failed = update_nodes(model, plan, q, Q, c, order[first:last], order[:0], weight, coefficients)
-            if failed != OK:
+            if failed != OK and status[t] == OK:
                 status[t] = failed
-    return int(status.max())
+    lowest = OK  # of the nodes that failed: those above only inherit it
+    for t in range(threads):
+        if status[t] != OK and (lowest == OK or status[t] < lowest):
+            lowest = status[t]
+    return int(lowest)
 
 
 @kernel(inline=True)
 def substitute_node(
-    model: KernelModel, plan: Plan, i: int, coefficients: Coefficients, F: Floats, z: Floats, qdd: Floats
+    v_start: Ints, tree: Ints, i: int, store: Floats, motion: Floats, F: Floats, z: Floats, qdd: Floats
 ) -> None:
     """Joint acceleration and force of node i's principal joint, and the forces on its children. Eqs (4), (5).
 
     F (n, 12): outside forces on u and v of each node, in their own frames. z (12,) is scratch.
     """
-    store, motion = coefficients.store, coefficients.motion
-    A, B, at = plan.upper[i], plan.lower[i], plan.at[i]
-    two = plan.two[i] != 0
+    A, B, at = tree[i, UPPER], tree[i, LOWER], tree[i, AT]
+    two = tree[i, TWO] != 0
     for k in range(6):
         if two:
             F[A, k] = F[i, k]
@@ -139,29 +182,29 @@ def substitute_node(
 
     # z = Φ_xu F_u − Φ_yv F_v in y's frame
     rotation, origin = get_pose(store, at + JOINT)
-    if plan.single[A]:
-        _symmetric_times(store, plan.at[A] + UU, F, A, 0, z)
+    if tree[A, SINGLE]:
+        _symmetric_times(store, tree[A, AT] + UU, F, A, 0, z)
     else:
-        _transposed_times(store, plan.at_uv[A], F, A, z)
+        _transposed_times(store, tree[A, AT_UV], F, A, z)
     w, v = motion_to_child(rotation, origin, ((z[0], z[1], z[2]), (z[3], z[4], z[5])))
     for k in range(3):
         z[6 + k] = w[k]
         z[9 + k] = v[k]
     if two:
-        if plan.single[B]:
-            _symmetric_times(store, plan.at[B] + UU, F, i, 6, z)
+        if tree[B, SINGLE]:
+            _symmetric_times(store, tree[B, AT] + UU, F, i, 6, z)
         else:
             for k in range(6):
                 s = 0.0
                 for j in range(6):
-                    s += store[plan.at_uv[B] + 6 * k + j] * F[i, 6 + j]
+                    s += store[tree[B, AT_UV] + 6 * k + j] * F[i, 6 + j]
                 z[k] = s
         for k in range(6):
             z[6 + k] -= z[k]
 
-    joint = plan.joint[i]
+    joint = tree[i, JOINT_OF]
     if joint >= 0:
-        for row in range(model.v_start[joint], model.v_start[joint + 1]):
+        for row in range(v_start[joint], v_start[joint + 1]):
             s = motion[row, R]
             for k in range(6):
                 s -= motion[row, N + k] * z[6 + k]
@@ -211,16 +254,23 @@ def _transposed_times(store: Floats, at: int, F: Floats, row: int, out: Floats) 
 @kernel
 def back_substitution(model: KernelModel, plan: Plan, coefficients: Coefficients, F: Floats, qdd: Floats) -> None:
     """All joint accelerations qdd (nv,); F as in `substitute_node`."""
+    tree, order, v_start = plan.tree, plan.order, model.v_start
+    store, motion = coefficients.store, coefficients.motion
     z = np.empty(12)
-    F[plan.order[len(plan.order) - 1], :] = 0.0
-    for at in range(len(plan.order) - 1, -1, -1):
-        substitute_node(model, plan, plan.order[at], coefficients, F, z, qdd)
+    F[order[len(order) - 1], :] = 0.0
+    for at in range(len(order) - 1, -1, -1):
+        ahead = order[max(at - 6, 0)]
+        prefetch(store, tree[ahead, AT] + JOINT, RECORD - JOINT)
+        prefetch(store, tree[tree[ahead, UPPER], AT_UV], 36)
+        prefetch(store, tree[tree[ahead, LOWER], AT_UV], 36)
+        substitute_node(v_start, tree, order[at], store, motion, F, z, qdd)
 
 
 @kernel
 def joint_forces_of(plan: Plan, F: Floats, f: Floats) -> None:
     """f (n, 6): the force each joint transmits to its body, body frames: what acts on y of its node."""
-    for i in range(len(plan.upper)):
-        if plan.joint[i] >= 0:
+    tree = plan.tree
+    for i in range(len(tree)):
+        if tree[i, JOINT_OF] >= 0:
             for k in range(6):
-                f[plan.joint[i], k] = F[plan.lower[i], k]
+                f[tree[i, JOINT_OF], k] = F[tree[i, LOWER], k]

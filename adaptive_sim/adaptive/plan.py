@@ -7,7 +7,7 @@ import numpy as np
 from .. import assembly
 from ..assembly import AssemblyTree
 from ..compiled import kernel
-from ..linkage.joints import DOF, FIXED
+from ..linkage.joints import DOF, FIXED, HELICAL, UNIVERSAL
 from ..linkage.model import Linkage
 from ..typing import Ints
 from .leaves import leaf_geometry
@@ -21,6 +21,7 @@ from .record import (
     POSE,
     RECORD,
     ROWS,
+    TREE,
     UNIT_POSE,
     UV,
     VV,
@@ -35,8 +36,8 @@ def build_assembly_tree(linkage: Linkage) -> AssemblyTree:
     tree = assembly.build_assembly_tree(linkage)
     inner = tree.n_nodes - tree.n_leaves + 1
     numbers = inner * (RECORD + FACTOR) + (tree.n_leaves + 1) * LEAF_RECORD + linkage.nv * MOTION
-    # Plan: 15 arrays of int64 over the nodes.
-    return tree.with_node_record(round(8 * (numbers / tree.n_nodes + 15)))
+    # Plan: one row of int64 per node.
+    return tree.with_node_record(round(8 * (numbers / tree.n_nodes + TREE)))
 
 
 def make_plan(linkage: Linkage, tree: AssemblyTree) -> Plan:
@@ -73,7 +74,9 @@ def make_plan(linkage: Linkage, tree: AssemblyTree) -> Plan:
     many = dof + rank[a] + rank[b] > np.where(two[inner], ROWS, 6)
     slots = np.zeros(nodes + 2, dtype=np.int64)  # 16·(rows taken from A) + (rows taken from B)
     slots[inner] = 16 * np.where(many & (rank[a] > 0), ROWS, rank[a]) + np.where(many & (rank[b] > 0), ROWS, rank[b])
-    key = (two[inner] * 16 + dof) * 256 + slots[inner]
+    # Joints that need P take a way of their own through the join; beside them, zeros would change their sign.
+    turned = (kind[inner] == HELICAL) | (kind[inner] == UNIVERSAL)
+    key = ((two[inner] * 2 + turned) * 16 + dof) * 256 + slots[inner]
     order = inner[np.lexsort((inner, key, level[inner]))]
     lane_class = np.zeros(nodes + 2, dtype=np.int64)
     lane_class[inner] = level[inner] * 2**16 + key
@@ -81,10 +84,12 @@ def make_plan(linkage: Linkage, tree: AssemblyTree) -> Plan:
     position[order] = np.arange(len(order))
     node_of_joint = np.asarray(tree.node_of_joint, dtype=np.int64).copy()
     node_of_joint[0] = base
+    table = np.stack(
+        [upper, lower, parent, joint, kind, single, two, rank, slots, lane_class, position, at, at_vv, at_uv, at_pose,
+         at_bias], axis=1,
+    ).astype(np.int64)  # fmt: skip
     return Plan(
-        upper, lower, parent, joint, kind, single.astype(np.int64), two.astype(np.int64), rank, slots, lane_class,
-        position, at, at_vv.astype(np.int64), at_uv.astype(np.int64), at_pose.astype(np.int64), at_bias.astype(np.int64),
-        order, level_start, tree.leaf_body.astype(np.int64), np.ascontiguousarray(tree.leaf_fraction),
+        table, order, level_start, tree.leaf_body.astype(np.int64), np.ascontiguousarray(tree.leaf_fraction),
         tree.body_first_leaf[:-1].astype(np.int64), node_of_joint,
     )  # fmt: skip
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import kernel
-from ..linkage.joints import integrate_joint
+from ..linkage.joints import REVOLUTE, integrate_joint, spring_force
 from ..linkage.model import KernelModel
-from ..typing import Floats
+from ..typing import Floats, Ints
 from .forces import ForceTable
 from .lazy_update import (
     Dirty,
@@ -22,10 +22,9 @@ from .lazy_update import (
     poses_of_marked,
     sort_todo,
     update_body_forces,
-    update_joint_force,
 )
 from .passes import OK, update_nodes
-from .record import Coefficients, Plan
+from .record import JOINT_OF, Coefficients, Plan
 from .refine import BOUND, VISITED, Frontier, refine, restart
 
 # columns of the log: one row per step
@@ -45,13 +44,53 @@ class Drive(NamedTuple):
 
 
 @kernel(inline=True)
-def move_joint(model: KernelModel, drive: Drive, joint: int, half_square: float, s: Floats, step: Floats) -> None:
-    """q of one joint moved by ½h² s; step (nv,) is scratch."""
-    first = model.v_start[joint]
-    for row in range(first, model.v_start[joint + 1]):
+def move_joint(
+    joint: int,
+    kind: Ints,
+    q_start: Ints,
+    v_start: Ints,
+    stiffness: Floats,
+    rest: Floats,
+    q: Floats,
+    tau: Floats,
+    Q: Floats,
+    half_square: float,
+    s: Floats,
+    step: Floats,
+) -> None:
+    """q of one joint moved by ½h² s, and its force there; step (nv,) is scratch."""
+    first, at = v_start[joint], q_start[joint]
+    if kind[joint] == REVOLUTE:  # the commonest joint, without the calls
+        q[at] += half_square * s[first]
+        Q[first] = tau[first] - stiffness[first] * (q[at] - rest[at])
+        return
+    move_general(kind[joint], q, at, rest, stiffness, first, v_start[joint + 1], tau, Q, half_square, s, step)
+
+
+@kernel
+def move_general(
+    kind: int,
+    q: Floats,
+    at: int,
+    rest: Floats,
+    stiffness: Floats,
+    first: int,
+    end: int,
+    tau: Floats,
+    Q: Floats,
+    half_square: float,
+    s: Floats,
+    step: Floats,
+) -> None:
+    """`move_joint` for any type of joint."""
+    held = False
+    for row in range(first, end):
         step[row] = half_square * s[row]
-    integrate_joint(model.joint_kind[joint], drive.q, model.q_start[joint], step, first, drive.q)
-    update_joint_force(model, drive.q, drive.tau, joint, drive.Q)
+        Q[row] = tau[row]
+        held = held or stiffness[row] != 0.0
+    integrate_joint(kind, q, at, step, first, q)
+    if held:
+        spring_force(kind, q, rest, at, stiffness, first, Q)
 
 
 @kernel
@@ -59,11 +98,17 @@ def move_computed(
     model: KernelModel, plan: Plan, drive: Drive, frontier: Frontier, half_square: float, step: Floats, dirty: Dirty
 ) -> None:
     """Move the computed joints and mark their nodes. The visited nodes hold all their ancestors."""
+    kind, q_start, v_start = model.joint_kind, model.q_start, model.v_start
+    stiffness, rest, q, tau, Q = model.stiffness, model.rest_position, drive.q, drive.tau, drive.Q
+    tree, visited, s = plan.tree, frontier.visited, frontier.acceleration
+    mark, moved, todo, size = dirty.mark, dirty.moved, dirty.todo, dirty.size
     for k in range(frontier.counts[VISITED]):
-        i = frontier.visited[k]
-        mark_node(dirty, i, True)
-        if plan.joint[i] >= 0:
-            move_joint(model, drive, plan.joint[i], half_square, frontier.acceleration, step)
+        i = visited[k]
+        mark_node(mark, todo, size, i)
+        moved[i] = 1
+        j = tree[i, JOINT_OF]
+        if j >= 0:
+            move_joint(j, kind, q_start, v_start, stiffness, rest, q, tau, Q, half_square, s, step)
 
 
 @kernel
@@ -77,13 +122,13 @@ def adaptive_steps(
     measure: int,
     threshold: float,
     limit: int,
-    t: float,
+    times: Floats,
     h: float,
     steps: int,
     nodes_at_most: int,
     log: Floats,
 ) -> tuple[int, int]:
-    """Up to `steps` steps from time t; the coefficients are up to date before and after.
+    """Up to `steps` steps, the k-th from times[k]; the coefficients are up to date before and after.
 
     Stops early when a step visited more than `nodes_at_most` nodes: then an exact step would have been cheaper.
     Returns the number of steps done and OK or a node that failed.
@@ -98,7 +143,7 @@ def adaptive_steps(
         log[k, CERTIFIED] = 1.0 if reached else 0.0
         move_computed(model, plan, drive, frontier, 0.5 * h * h, step, dirty)
         poses_of_marked(model, plan, drive.q, dirty, coefficients.store)
-        update_body_forces(model, plan, drive.table, t + (k + 1) * h, False, drive.f_ext, coefficients, dirty)
+        update_body_forces(model, plan, drive.table, times[k + 1], False, drive.f_ext, coefficients, dirty)
         log[k, NODES] = dirty.size[0]
         sort_todo(plan, dirty)
         status = update_nodes(
@@ -123,8 +168,9 @@ def adaptive_steps(
 @kernel(inline=True)
 def joints_computed(plan: Plan, frontier: Frontier) -> int:
     count = 0
+    tree, visited = plan.tree, frontier.visited
     for k in range(frontier.counts[VISITED]):
-        if plan.joint[frontier.visited[k]] >= 0:
+        if tree[visited[k], JOINT_OF] >= 0:
             count += 1
     return count
 
@@ -132,5 +178,7 @@ def joints_computed(plan: Plan, frontier: Frontier) -> int:
 @kernel
 def move_all(model: KernelModel, drive: Drive, s: Floats, half_square: float, step: Floats) -> None:
     """Move every joint: an exact step."""
-    for joint in range(len(model.parent)):
-        move_joint(model, drive, joint, half_square, s, step)
+    kind, q_start, v_start = model.joint_kind, model.q_start, model.v_start
+    stiffness, rest, q, tau, Q = model.stiffness, model.rest_position, drive.q, drive.tau, drive.Q
+    for j in range(len(kind)):
+        move_joint(j, kind, q_start, v_start, stiffness, rest, q, tau, Q, half_square, s, step)

@@ -63,31 +63,100 @@ class Coefficients(NamedTuple):
     factor: Floats  # (n_inner + 1, FACTOR) total acceleration of inner nodes (no rows: exact solver only)
 
 
+# columns of `Plan.tree`: one row per node, so that what belongs to a node comes with two cache lines
+UPPER = 0  # A; −1 for leaves and the world
+LOWER = 1  # B
+PARENT = 2  # the node this one is a child of; −1 for the base joint
+JOINT_OF = 3  # principal joint; −1 for leaves and between pieces of one body
+KIND = 4  # what the joint is: JointType, FIXED between pieces
+SINGLE = 5  # 1 where one open handle is left, v = u
+TWO = 6  # 1 where two handles are left
+RANK = 7  # rows of the factor that may be other than zero
+SLOTS = 8  # inner nodes: 16·(rows taken from A's factor) + (rows taken from B's)
+CLASS = 9  # inner nodes: only nodes of the same class go through the lanes together
+POSITION = 10  # where an inner node stands in `order`
+AT = 11  # where the record starts in the store
+AT_VV = 12  # where Φ_vv is read
+AT_UV = 13  # where Φ_uv is read (zeros if it equals Φ_uu)
+AT_POSE = 14  # where the pose of v in u is read
+AT_BIAS = 15  # where b_u, b_v are
+TREE = 16
+
+
 class Plan(NamedTuple):
     """The assembly tree for the kernels: all nodes, then the base joint (joins world and root), then the world.
 
     The world is a body with Φ = 0 whose acceleration is minus gravity. `n` is the number of tree nodes + 2.
     """
 
-    upper: Ints  # (n,) A; −1 for leaves and the world
-    lower: Ints  # (n,) B
-    parent: Ints  # (n,) the node this one is a child of; −1 for the base joint
-    joint: Ints  # (n,) principal joint; −1 for leaves and between pieces of one body
-    kind: Ints  # (n,) what the joint is: JointType, FIXED between pieces
-    single: Ints  # (n,) 1 where one open handle is left, v = u
-    two: Ints  # (n,) 1 where two handles are left
-    rank: Ints  # (n,) rows of the factor that may be other than zero
-    slots: Ints  # (n,) inner nodes: 16·(rows taken from A's factor) + (rows taken from B's)
-    lane_class: Ints  # (n,) inner nodes: only nodes of the same class go through the lanes together
-    position: Ints  # (n,) where an inner node stands in `order`
-    at: Ints  # (n,) where the record starts
-    at_vv: Ints  # (n,) where Φ_vv is read
-    at_uv: Ints  # (n,) where Φ_uv is read (zeros if it equals Φ_uu)
-    at_pose: Ints  # (n,)
-    at_bias: Ints  # (n,)
+    tree: Ints  # (n, TREE) see above
     order: Ints  # (n_inner + 1,) inner nodes by level and class, bottom-up, the base joint last
     level_start: Ints  # (levels + 1,) where each level starts in `order`
     leaf_body: Ints  # (n_leaves,)
     leaf_fraction: Floats  # (n_leaves,) share of the body's inertia
     first_leaf: Ints  # (n_bodies,) where a body's force acts
     node_of_joint: Ints  # (n_bodies,)
+
+    @property
+    def upper(self) -> Ints:
+        return self.tree[:, UPPER]
+
+    @property
+    def lower(self) -> Ints:
+        return self.tree[:, LOWER]
+
+    @property
+    def parent(self) -> Ints:
+        return self.tree[:, PARENT]
+
+    @property
+    def joint(self) -> Ints:
+        return self.tree[:, JOINT_OF]
+
+    @property
+    def kind(self) -> Ints:
+        return self.tree[:, KIND]
+
+    @property
+    def single(self) -> Ints:
+        return self.tree[:, SINGLE]
+
+    @property
+    def two(self) -> Ints:
+        return self.tree[:, TWO]
+
+    @property
+    def rank(self) -> Ints:
+        return self.tree[:, RANK]
+
+    @property
+    def slots(self) -> Ints:
+        return self.tree[:, SLOTS]
+
+    @property
+    def lane_class(self) -> Ints:
+        return self.tree[:, CLASS]
+
+    @property
+    def position(self) -> Ints:
+        return self.tree[:, POSITION]
+
+    @property
+    def at(self) -> Ints:
+        return self.tree[:, AT]
+
+    @property
+    def at_vv(self) -> Ints:
+        return self.tree[:, AT_VV]
+
+    @property
+    def at_uv(self) -> Ints:
+        return self.tree[:, AT_UV]
+
+    @property
+    def at_pose(self) -> Ints:
+        return self.tree[:, AT_POSE]
+
+    @property
+    def at_bias(self) -> Ints:
+        return self.tree[:, AT_BIAS]

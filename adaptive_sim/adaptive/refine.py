@@ -24,7 +24,7 @@ from ..compiled import kernel
 from ..linkage.model import KernelModel
 from ..typing import Floats, Ints
 from .passes import substitute_node
-from .record import SIZE, Coefficients, N, Plan
+from .record import JOINT_OF, LOWER, RANK, SIZE, UPPER, Coefficients, N, Plan
 from .total_acceleration import ROUNDINGS, UNIT_ROUNDOFF, total_acceleration
 
 ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)
@@ -52,7 +52,7 @@ def make_frontier(plan: Plan, nv: int) -> Frontier:
     inner = len(plan.order)
     return Frontier(
         np.zeros(inner + 1), np.zeros(inner + 1, dtype=np.int64), np.zeros(inner, dtype=np.int64),
-        np.zeros((len(plan.upper), 12)), np.zeros(nv), np.zeros(2, dtype=np.int64), np.zeros(6),
+        np.zeros((len(plan.tree), 12)), np.zeros(nv), np.zeros(2, dtype=np.int64), np.zeros(6),
     )  # fmt: skip
 
 
@@ -95,11 +95,12 @@ def pop(key: Floats, node: Ints, size: int) -> None:
 @kernel
 def restart(model: KernelModel, plan: Plan, coefficients: Coefficients, frontier: Frontier) -> None:
     """Start anew: only the whole linkage is open, nothing is computed."""
+    tree, v_start, visited, acceleration = plan.tree, model.v_start, frontier.visited, frontier.acceleration
     for k in range(frontier.counts[VISITED]):
-        joint = plan.joint[frontier.visited[k]]
+        joint = tree[visited[k], JOINT_OF]
         if joint >= 0:
-            for row in range(model.v_start[joint], model.v_start[joint + 1]):
-                frontier.acceleration[row] = 0.0
+            for row in range(v_start[joint], v_start[joint + 1]):
+                acceleration[row] = 0.0
     base = plan.order[len(plan.order) - 1]
     for k in range(12):
         frontier.F[base, k] = 0.0
@@ -115,23 +116,22 @@ def restart(model: KernelModel, plan: Plan, coefficients: Coefficients, frontier
 
 
 @kernel(inline=True)
-def error_and_scale(frontier: Frontier, measure: int, exact: bool) -> tuple[float, float]:
+def error_and_scale(key: Floats, counts: Ints, value: Floats, measure: int, exact: bool) -> tuple[float, float]:
     """The error bound of the present frontier and what it is relative to (1 for absolute measures).
 
     exact: add the frontier up anew instead of trusting the running sum, which drifts.
     """
-    value = frontier.value
-    open_ = frontier.counts[OPEN]
+    open_ = counts[OPEN]
     if measure == ABSOLUTE_LINKAGE or measure == RELATIVE_LINKAGE:
         total = value[OPEN_SUM]
         if exact:
             total = 0.0
             for k in range(open_):
-                total += frontier.key[k] * frontier.key[k]
+                total += key[k] * key[k]
             value[OPEN_SUM] = total
         error = np.sqrt(max(total, 0.0) + value[ROUNDING_SUM])
     else:
-        error = max(frontier.key[0] if open_ > 0 else 0.0, value[ROUNDING_MAX])
+        error = max(key[0] if open_ > 0 else 0.0, value[ROUNDING_MAX])
     if measure == RELATIVE_LINKAGE:
         return error, value[SMALLEST_SCALE]
     if measure == RELATIVE_JOINT:
@@ -155,16 +155,21 @@ def refine(
     Returns whether the threshold was reached. frontier.value[BOUND] holds the bound reached.
     """
     key, node, F, value, counts = frontier.key, frontier.node, frontier.F, frontier.value, frontier.counts
-    joint_of, v_start = plan.joint, model.v_start
-    motion = coefficients.motion
+    tree, v_start = plan.tree, model.v_start
+    store, motion, visited, acceleration = (
+        coefficients.store,
+        coefficients.motion,
+        frontier.visited,
+        frontier.acceleration,
+    )
     factor = coefficients.factor.reshape(-1)
     leaves = len(plan.leaf_body)
     z = np.empty(12)
     reached = False
     while True:
-        error, scale = error_and_scale(frontier, measure, False)
+        error, scale = error_and_scale(key, counts, value, measure, False)
         if error <= threshold * scale or counts[OPEN] == 0 or counts[VISITED] >= limit:
-            error, scale = error_and_scale(frontier, measure, True)
+            error, scale = error_and_scale(key, counts, value, measure, True)
             reached = error <= threshold * scale
             if reached or counts[OPEN] == 0 or counts[VISITED] >= limit:
                 break
@@ -173,16 +178,16 @@ def refine(
         pop(key, node, counts[OPEN])
         counts[OPEN] -= 1
         value[OPEN_SUM] -= largest * largest
-        frontier.visited[counts[VISITED]] = i
+        visited[counts[VISITED]] = i
         counts[VISITED] += 1
-        substitute_node(model, plan, i, coefficients, F, z, frontier.acceleration)
+        substitute_node(v_start, tree, i, store, motion, F, z, acceleration)
 
-        joint = joint_of[i]
+        joint = tree[i, JOINT_OF]
         if joint >= 0:
             square = 0.0
             rounding = 0.0
             for row in range(v_start[joint], v_start[joint + 1]):
-                s = weight[row] * frontier.acceleration[row]
+                s = weight[row] * acceleration[row]
                 square += s * s
                 size = motion[row, SIZE]
                 for k in range(6):
@@ -192,8 +197,8 @@ def refine(
             value[ROUNDING_SUM] += rounding
             value[ROUNDING_MAX] = max(value[ROUNDING_MAX], np.sqrt(rounding))
             value[LARGEST] = max(value[LARGEST], np.sqrt(square) - np.sqrt(rounding))
-        for child in (plan.upper[i], plan.lower[i]):
-            if child < leaves or plan.rank[child] == 0:  # no joint inside that can move
+        for child in (tree[i, UPPER], tree[i, LOWER]):
+            if child < leaves or tree[child, RANK] == 0:  # no joint inside that can move
                 continue
             total, rounding = total_acceleration(factor, child - leaves, F, child)
             # What a part adds up to is no more than what the whole did.

@@ -18,7 +18,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiled import kernel
-from ..linkage.model import KernelModel
 from ..spatial.lanes import (
     LANES,
     Lanes,
@@ -56,7 +55,7 @@ from .join import (
     motion_to_child,
     sum6,
 )
-from .record import FACTOR, GAMMA, JOINT, RHO, ROWS, SIZE, UU, Coefficients, N, Plan, R, W
+from .record import FACTOR, GAMMA, JOINT, JOINT_OF, KIND, LOWER, RHO, ROWS, SINGLE, SIZE, SLOTS, TWO, UPPER, UU, N, R, W
 
 # The force transmitted by the joint per outside force, in the work array's own blocks.
 G_U, G_V = ZA, ZB  # y's frame
@@ -75,31 +74,37 @@ _TINY = 1e-290
 
 @kernel(inline=True)
 def join_total(
-    model: KernelModel, plan: Plan, weight: Floats, nodes: Ints, at: Ints, coefficients: Coefficients, w: Floats
+    v_start: Ints,
+    tree: Ints,
+    leaves: int,
+    weight: Floats,
+    nodes: Ints,
+    A_vv: Ints,
+    A_uv: Ints,
+    B: Ints,
+    B_uv: Ints,
+    C: Ints,
+    L_A: Ints,
+    L_B: Ints,
+    store: Floats,
+    motion: Floats,
+    factor: Floats,
+    w: Floats,
 ) -> None:
-    """The factors of LANES nodes of one class; geometry and forces are up to date. weight (nv,)."""
-    store, motion, factor = coefficients.store, coefficients.motion, coefficients.factor.reshape(-1)
-    leaves = len(plan.leaf_body)
-    A_vv, A_uv = at[:LANES], at[LANES : 2 * LANES]
-    B, B_uv, C = at[2 * LANES : 3 * LANES], at[3 * LANES : 4 * LANES], at[4 * LANES : 5 * LANES]
-    L_A, L_B = at[5 * LANES : 6 * LANES], at[6 * LANES : 7 * LANES]
+    """The factors of LANES nodes of one class; geometry and forces are up to date.
+
+    weight (nv,). A_vv … C from `join.locate`; L_A, L_B (LANES,) are scratch; factor is the flat array of records.
+    """
     for lane in range(LANES):
-        i = plan.upper[nodes[lane]]
-        j = plan.lower[nodes[lane]]
-        A_vv[lane] = plan.at_vv[i]
-        A_uv[lane] = plan.at_uv[i]
-        B[lane] = plan.at[j]
-        B_uv[lane] = plan.at_uv[j]
-        C[lane] = plan.at[nodes[lane]]
-        L_A[lane] = FACTOR * max(i - leaves, 0)
-        L_B[lane] = FACTOR * max(j - leaves, 0)
+        L_A[lane] = FACTOR * max(tree[nodes[lane], UPPER] - leaves, 0)
+        L_B[lane] = FACTOR * max(tree[nodes[lane], LOWER] - leaves, 0)
     first = nodes[0]  # all lanes are of one class
-    two = plan.two[first] != 0
-    d, rows_a, rows_b = DOF_OF[plan.kind[first]], plan.slots[first] // 16, plan.slots[first] % 16
+    two = tree[first, TWO] != 0
+    d, rows_a, rows_b = DOF_OF[tree[first, KIND]], tree[first, SLOTS] // 16, tree[first, SLOTS] % 16
     columns = 12 if two else 6
 
     # G = W Φ_x·: the transmitted force per outside force
-    mark_singles(plan, nodes, w)
+    mark_singles(tree, nodes, w)
     load_block(store, C, JOINT, 3, w, X)
     load_symmetric(store, C, W, w, WW)
     load_block(store, C, GAMMA, 2, w, GAMMA_Y)
@@ -124,7 +129,7 @@ def join_total(
     put(w, RESULT + 1, spread(0.0))
     for k in range(d):
         for lane in range(LANES):
-            row = model.v_start[plan.joint[nodes[lane]]] + k
+            row = v_start[tree[nodes[lane], JOINT_OF]] + k
             for i in range(6):
                 w[LANES * (N_ROW + i) + lane] = weight[row] * motion[row, N + i]
             w[LANES * (STACK + 13 * k + 12) + lane] = weight[row] * motion[row, R]
@@ -172,9 +177,9 @@ def join_total(
         put(w, RESULT, rest)
         m = columns
     for lane in range(LANES):
-        C[lane] = FACTOR * (nodes[lane] - leaves)
-        w[LANES * (RESULT + 2) + lane] = plan.single[nodes[lane]]
-    store_factor(w, m, columns, factor, C)
+        L_A[lane] = FACTOR * (nodes[lane] - leaves)
+        w[LANES * (RESULT + 2) + lane] = tree[nodes[lane], SINGLE]
+    store_factor(w, m, columns, factor, L_A)
 
 
 @kernel(inline=True)

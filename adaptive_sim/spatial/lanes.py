@@ -85,6 +85,10 @@ def lanes_sum(x: Lanes) -> float:
     return float((x[0] + x[1]) + (x[2] + x[3]))
 
 
+def prefetch(flat: Floats, at: int, numbers: int) -> None:
+    """Ask for the cache lines of flat[at : at + numbers] ahead of time; changes nothing."""
+
+
 def spread(x: float) -> Lanes:
     """The same number in every lane."""
     return np.full(LANES, x)
@@ -171,6 +175,26 @@ def _sum(typingctx: Any, a: Any) -> Any:
         return builder.fadd(builder.fadd(x[0], x[1]), builder.fadd(x[2], x[3]))
 
     return types.float64(a), codegen
+
+
+@intrinsic
+def _touch(typingctx: Any, flat: Any, at: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        index = context.cast(builder, args[1], signature.args[1], types.intp)
+        pointer = builder.bitcast(builder.gep(data, [index]), ir.IntType(8).as_pointer())
+        function_type = ir.FunctionType(ir.VoidType(), [pointer.type, _I32, _I32, _I32])
+        function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")
+        builder.call(function, [pointer, _I32(0), _I32(3), _I32(1)])  # to read, into all levels, data
+        return context.get_dummy_value()
+
+    return types.void(flat, at), codegen
+
+
+@numba.njit(forceinline=True)
+def _prefetch(flat: Floats, at: int, numbers: int) -> None:
+    for k in range(0, numbers, 8):  # eight numbers to a cache line
+        _touch(flat, at + k)
 
 
 @intrinsic
@@ -275,4 +299,4 @@ def _store_columns(typingctx: Any, w: Any, e: Any, flat: Any, at: Any, column: A
 # through `overload`.
 if not numba.config.DISABLE_JIT and not TYPE_CHECKING:
     get, put, load_columns, store_columns = _get, _put, _load_columns, _store_columns
-    lanes_sqrt, lanes_copysign, lanes_sum, spread = _sqrt, _copysign, _sum, _spread
+    lanes_sqrt, lanes_copysign, lanes_sum, spread, prefetch = _sqrt, _copysign, _sum, _spread, _prefetch

@@ -33,9 +33,7 @@ from .oracle import Problem, Subassembly, exact, zeros
 WORLD = -2  # name of the world's only handle
 
 
-def linkage_arrays(
-    parent: Indices, seed: int = 0, kinds: Sequence[JointType] = ALL_KINDS, **options: Any
-) -> Arrays:
+def linkage_arrays(parent: Indices, seed: int = 0, kinds: Sequence[JointType] = ALL_KINDS, **options: Any) -> Arrays:
     """Random bodies and joints on a given shape; options as of `random_arrays`."""
     arrays = random_arrays(len(parent), seed, kinds, **options)
     arrays.parent = np.asarray(parent, dtype=np.int64)
@@ -126,9 +124,7 @@ class Case:
         if moved is not None:
             marks[list(moved)] = 1
         model = self.linkage.kernel_model
-        return int(
-            update_nodes(model, self.plan, self.q, self.tau, self.c, todo, marks, np.ones(0), self.coefficients)
-        )
+        return int(update_nodes(model, self.plan, self.q, self.tau, self.c, todo, marks, np.ones(0), self.coefficients))
 
     def copy(self) -> Case:
         """The same case with coefficients of its own."""

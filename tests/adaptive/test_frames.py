@@ -26,7 +26,7 @@ def poses_of_all(case: Case) -> tuple[Array, Array]:
 
 
 def pose_of(case: Case, body: int) -> tuple[Array, Array]:
-    R, p = body_pose(case.plan, case.coefficients.store, body)
+    R, p = body_pose(case.plan.tree, case.plan.first_leaf, case.coefficients.store, body)
     return np.reshape(R, (3, 3)), np.array(p)
 
 

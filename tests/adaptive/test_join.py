@@ -30,8 +30,8 @@ from adaptive_sim.spatial.lanes import LANES
 from .cases import WORLD, Case
 from .oracle import Subassembly, dca, join, join_of, rounded
 
-# One join rounds a few hundred times, and M_cc⁻¹ lets the rounding of M grow by its condition number, up to 1e3 for these
-# bodies. Errors are relative to the largest number that went into the block. Measured: 1e-13.
+# One join rounds a few hundred times, and M_cc⁻¹ lets the rounding of M grow by its condition number, up to 1e3 for
+# these bodies. Errors are relative to the largest number that went into the block. Measured: 1e-13.
 ONE_JOIN = 1e-11
 # All joins below the node one after another. Measured: 2e-13.
 ALL_JOINS = 1e-11
@@ -74,9 +74,9 @@ def expected_blocks(case: Case, i: int, A: Subassembly, B: Subassembly) -> tuple
     W = np.abs(blocks["W"]).max()
     Q = max([1.0, *np.abs(rounded(link.Q))])
     size = {name: float(np.abs(block).max(initial=1.0)) for name, block in blocks.items()}
-    size |= {name: Phi for name in ("Phi_uu", "Phi_uv", "Phi_vv", "E")}
+    size |= dict.fromkeys(("Phi_uu", "Phi_uv", "Phi_vv", "E"), Phi)
     size |= {"gamma": W * b + size["N"] * Q, "R": size["N"] * b + Phi * Q}
-    size |= {name: b + Phi * size["gamma"] for name in ("b_u", "b_v")}
+    size |= dict.fromkeys(("b_u", "b_v"), b + Phi * size["gamma"])
     return blocks, size
 
 

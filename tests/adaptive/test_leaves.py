@@ -19,8 +19,8 @@ from .oracle import leaf_of, rounded
 
 pytestmark = pytest.mark.plain
 
-# J about the centre of mass is got from J about the origin: with centres up to 0.5 m away and J from 0.02 kg m² on, m c² / J
-# is up to 30; then the 3×3 inverse (condition up to 5) and a handful of products. Measured: 4e-15.
+# J about the centre of mass is got from J about the origin: with centres up to 0.5 m away and J from 0.02 kg m² on,
+# m c² / J is up to 30; then the 3×3 inverse (condition up to 5) and a handful of products. Measured: 4e-15.
 LEAF = 1000 * EPS
 
 seeds = st.integers(0, 10_000)
