@@ -24,7 +24,7 @@ from ..compiled import kernel
 from ..linkage.model import KernelModel
 from ..typing import Floats, Ints
 from .passes import substitute_node
-from .record import JOINT_OF, LOWER, RANK, SIZE, UPPER, Coefficients, N, Plan
+from .record import AT, AT_UV, GAMMA, JOINT, JOINT_OF, LOWER, RANK, SINGLE, SIZE, TWO, UPPER, UU, Coefficients, N, Plan
 from .total_acceleration import ROUNDINGS, UNIT_ROUNDOFF, total_acceleration
 
 ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)
@@ -52,7 +52,7 @@ def make_frontier(plan: Plan, nv: int) -> Frontier:
     inner = len(plan.order)
     return Frontier(
         np.zeros(inner + 1), np.zeros(inner + 1, dtype=np.int64), np.zeros(inner, dtype=np.int64),
-        np.zeros((len(plan.tree), 12)), np.zeros(nv), np.zeros(2, dtype=np.int64), np.zeros(6),
+        np.zeros((len(plan.tree), 14)), np.zeros(nv), np.zeros(2, dtype=np.int64), np.zeros(6),
     )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def restart(model: KernelModel, plan: Plan, coefficients: Coefficients, frontier
             for row in range(v_start[joint], v_start[joint + 1]):
                 acceleration[row] = 0.0
     base = plan.order[len(plan.order) - 1]
-    for k in range(12):
+    for k in range(14):
         frontier.F[base, k] = 0.0
     root, rounding = total_acceleration(coefficients.factor.reshape(-1), base - len(plan.leaf_body), frontier.F, base)
     frontier.key[0] = root + rounding
@@ -137,6 +137,50 @@ def error_and_scale(key: Floats, counts: Ints, value: Floats, measure: int, exac
     if measure == RELATIVE_JOINT:
         return error, value[LARGEST]
     return error, 1.0
+
+
+@kernel
+def carry_force_sizes(tree: Ints, i: int, store: Floats, F: Floats) -> None:
+    """The largest moment and force met on the way down: what is left of them when they cancel has their rounding."""
+    A, B, at = tree[i, UPPER], tree[i, LOWER], tree[i, AT]
+    n, f = F[i, 12], F[i, 13]
+    for k in range(3):
+        n = max(n, max(abs(F[A, 6 + k]), abs(F[B, k]) + abs(store[at + GAMMA + k])))
+        f = max(f, abs(F[B, 3 + k]) + abs(store[at + GAMMA + 3 + k]))
+    F[A, 12] = F[B, 12] = n
+    F[A, 13] = F[B, 13] = f
+
+
+@kernel
+def relative_sizes(tree: Ints, i: int, store: Floats, F: Floats) -> tuple[float, float]:
+    """Angular and linear acceleration at the joint that forces of the sizes met so far could give."""
+    n, f = F[i, 12], F[i, 13]
+    angular, linear = 0.0, 0.0
+    A, B = tree[i, UPPER], tree[i, LOWER]
+    for side in range(2):
+        child = A if side == 0 else B
+        if side == 1 and tree[i, TWO] == 0:
+            continue
+        a, l = 0.0, 0.0
+        for row in range(6):
+            s = 0.0
+            for column in range(6):
+                if tree[child, SINGLE] != 0:
+                    r, c = min(row, column), max(row, column)
+                    x = store[tree[child, AT] + UU + r * 6 - r * (r - 1) // 2 + c - r]
+                else:
+                    x = store[tree[child, AT_UV] + (6 * column + row if side == 0 else 6 * row + column)]
+                s += abs(x) * (n if column < 3 else f)
+            if row < 3:
+                a = max(a, s)
+            else:
+                l = max(l, s)
+        angular += a
+        linear += l
+        if side == 0:
+            for k in range(3):
+                linear += abs(store[tree[i, AT] + JOINT + 9 + k]) * a
+    return angular, linear
 
 
 @kernel
@@ -183,6 +227,8 @@ def refine(
         substitute_node(v_start, tree, i, store, motion, F, z, acceleration)
 
         joint = tree[i, JOINT_OF]
+        carry_force_sizes(tree, i, store, F)
+        e_ang, e_lin = relative_sizes(tree, i, store, F)
         if joint >= 0:
             square = 0.0
             rounding = 0.0
@@ -191,7 +237,9 @@ def refine(
                 square += s * s
                 size = motion[row, SIZE]
                 for k in range(6):
-                    size += abs(motion[row, N + k] * z[6 + k])
+                    size += abs(motion[row, N + k]) * (
+                        abs(z[6 + k]) + 2.0 * abs(z[k]) + (e_ang if k < 3 else e_lin)
+                    )
                 size *= ROUNDINGS * UNIT_ROUNDOFF * weight[row]
                 rounding += size * size
             value[ROUNDING_SUM] += rounding

@@ -55,7 +55,7 @@ from .join import (
     motion_to_child,
     sum6,
 )
-from .record import FACTOR, GAMMA, JOINT, JOINT_OF, KIND, LOWER, RHO, ROWS, SINGLE, SIZE, SLOTS, TWO, UPPER, UU, N, R, W
+from .record import AT_BIAS, FACTOR, GAMMA, JOINT, JOINT_OF, KIND, LOWER, RHO, ROWS, SINGLE, SIZE, SLOTS, TWO, UPPER, UU, N, R, W
 
 # The force transmitted by the joint per outside force, in the work array's own blocks.
 G_U, G_V = ZA, ZB  # y's frame
@@ -66,7 +66,8 @@ STACK = WORK  # (30 × 13) stacked rows, row by row
 LOADED = STACK + 390  # (13 × 12) factor of a child, column by column
 TAIL = LOADED + 156  # (4) ρ, σ of a child
 RESULT = TAIL + 4  # (4) ρ, σ of the node
-TOTAL_WORK = RESULT + 4
+CARRIED = RESULT + 4  # (2) largest angular and linear part of any b inside
+TOTAL_WORK = CARRIED + 4
 
 # Added to squares so that a zero column needs no branch; far below any square that counts.
 _TINY = 1e-290
@@ -125,6 +126,7 @@ def join_total(
                 put(w, G_V + 6 * i + j, -sum6(w, WW + 6 * i, 1, B_YV + j, 6))
 
     # rows of the joint itself
+    carry_sizes(v_start, tree, leaves, d, nodes, C, store, motion, factor, w)
     put(w, RESULT, spread(0.0))
     put(w, RESULT + 1, spread(0.0))
     for k in range(d):
@@ -154,7 +156,7 @@ def join_total(
                 if two:
                     put(w, row + 6 + j, -sum6(w, LOADED + 72 + r, 12, H_V + j, 6))
             pulled = sum6(w, LOADED + 72 + r, 12, GAMMA_X, 1)
-            last_column(w, row, r, -pulled)
+            last_column(w, row, r, -pulled, abs_sum6(w, LOADED + 72 + r, 12, GAMMA_X))
     if rows_b > 0:
         load_factor(factor, L_B, rows_b, w)
         for r in range(rows_b):
@@ -165,7 +167,7 @@ def join_total(
                     taken = sum6(w, LOADED + r, 12, G_V + j, 6)
                     put(w, row + 6 + j, get(w, LOADED + 72 + 12 * j + r) + taken)
             pulled = sum6(w, LOADED + r, 12, GAMMA_Y, 1)
-            last_column(w, row, r, pulled)
+            last_column(w, row, r, pulled, abs_sum6(w, LOADED + r, 12, GAMMA_Y))
 
     m = d + rows_a + rows_b
     if m > columns:
@@ -182,13 +184,62 @@ def join_total(
     store_factor(w, m, columns, factor, L_A)
 
 
+@kernel
+def carry_sizes(
+    v_start: Ints, tree: Ints, leaves: int, d: int, nodes: Ints, C: Ints, store: Floats, motion: Floats, factor: Floats,
+    w: Floats,
+) -> None:  # fmt: skip
+    """SIZE of the joint's rows from the largest b anywhere inside: a b that came out small was added up from large ones.
+
+    Joints that cannot move (fixed ones, pieces of a body) round as others do, but have no rows of their own to say so.
+    """
+    for lane in range(LANES):
+        node = nodes[lane]
+        angular, linear = 0.0, 0.0
+        beta_angular, beta_linear = 0.0, 0.0
+        for side in range(2):
+            child = tree[node, UPPER] if side == 0 else tree[node, LOWER]
+            at = tree[child, AT_BIAS]
+            a, l = 0.0, 0.0
+            for k in range(3):
+                a = max(a, max(abs(store[at + k]), abs(store[at + 6 + k])))
+                l = max(l, max(abs(store[at + 3 + k]), abs(store[at + 9 + k])))
+            if leaves <= child < len(tree) - 1:
+                a = max(a, factor[FACTOR * (child - leaves) + RHO + 2])
+                l = max(l, factor[FACTOR * (child - leaves) + RHO + 3])
+            angular, linear = max(angular, a), max(linear, l)
+            beta_angular += a
+            beta_linear += l
+            if side == 0:
+                for k in range(3):
+                    beta_linear += abs(store[C[lane] + JOINT + 9 + k]) * a
+        w[LANES * CARRIED + lane] = angular
+        w[LANES * (CARRIED + 1) + lane] = linear
+        for k in range(d):
+            row = v_start[tree[node, JOINT_OF]] + k
+            size = motion[row, SIZE]
+            for i in range(3):
+                size += abs(motion[row, N + i]) * beta_angular + abs(motion[row, N + 3 + i]) * beta_linear
+            motion[row, SIZE] = size
+
+
 @kernel(inline=True)
-def last_column(w: Floats, row: int, r: int, pulled: Lanes) -> None:
+def abs_sum6(w: Floats, a: int, step: int, b: int) -> Lanes:
+    """Σ |a_k b_k|: the size of a sum of products."""
+    one = spread(1.0)
+    s = lanes_copysign(get(w, a) * get(w, b), one)
+    for k in range(1, 6):
+        s = s + lanes_copysign(get(w, a + step * k) * get(w, b + k), one)
+    return s
+
+
+@kernel(inline=True)
+def last_column(w: Floats, row: int, r: int, pulled: Lanes, pulled_size: Lanes) -> None:
     """The entry of a child's row in the last column, and the size of what was added up for it."""
     own = get(w, LOADED + 144 + r)
     put(w, row + 12, own + pulled)
     one = spread(1.0)
-    size = lanes_copysign(own, one) + lanes_copysign(pulled, one)
+    size = lanes_copysign(own, one) + pulled_size
     put(w, RESULT + 1, get(w, RESULT + 1) + size * size)
 
 
@@ -224,8 +275,8 @@ def store_factor(w: Floats, m: int, columns: int, factor: Floats, at: Ints) -> N
                 store_columns(w, LOADED + 4 * g, factor, at, ROWS * (6 + c) + 4 * g)
     put(w, RESULT, lanes_sqrt(get(w, RESULT)))
     put(w, RESULT + 1, lanes_sqrt(get(w, RESULT + 1)))
-    put(w, RESULT + 2, spread(0.0))
-    put(w, RESULT + 3, spread(0.0))
+    put(w, RESULT + 2, get(w, CARRIED))
+    put(w, RESULT + 3, get(w, CARRIED + 1))
     store_columns(w, RESULT, factor, at, RHO)
 
 
@@ -278,7 +329,7 @@ def reflect(w: Floats, j: int, m: int, columns: int) -> None:
 
 # √𝒜 is trusted to this many roundings of the sizes that went into it. Measured over 10,000 random linkages, a third of
 # them near equilibrium, the true error stays below 25 (docs/adaptive.md); the rest is margin.
-ROUNDINGS = 256.0
+ROUNDINGS = 1024.0
 UNIT_ROUNDOFF = 2.0**-53
 
 
@@ -298,15 +349,16 @@ def total_acceleration(factor: Floats, row: int, F: Floats, i: int) -> tuple[flo
     z2 = lanes_copysign(y2, one)
     for c in range(12):
         f = F[i, c]
+        e = F[i, 12] if c % 6 < 3 else F[i, 13]
         t0 = get(factor, at + 3 * c) * f
         t1 = get(factor, at + 3 * c + 1) * f
         t2 = get(factor, at + 3 * c + 2) * f
         y0 = y0 + t0
         y1 = y1 + t1
         y2 = y2 + t2
-        z0 = z0 + lanes_copysign(t0, one)
-        z1 = z1 + lanes_copysign(t1, one)
-        z2 = z2 + lanes_copysign(t2, one)
+        z0 = z0 + lanes_copysign(t0, one) + lanes_copysign(get(factor, at + 3 * c + 0) , one) * e
+        z1 = z1 + lanes_copysign(t1, one) + lanes_copysign(get(factor, at + 3 * c + 1) , one) * e
+        z2 = z2 + lanes_copysign(t2, one) + lanes_copysign(get(factor, at + 3 * c + 2) , one) * e
     rho = factor[FACTOR * row + RHO]
     sigma = factor[FACTOR * row + RHO + 1]
     square = lanes_sum(y0 * y0 + y1 * y1 + y2 * y2) + rho * rho

@@ -68,7 +68,8 @@ def mass_matrix(
 ) -> Floats | scipy.sparse.csr_array:
     """The joint-space inertia matrix H (nv, nv) by CRBA, dense or as a scipy CSR array."""
     linkage.require_tree("mass_matrix")
-    rows = _inertia_rows(linkage, check_position(linkage, q))
+    # Index arrays, both triangles and scipy's own conversion: 14 numbers per stored entry at the worst moment.
+    rows = _inertia_rows(linkage, check_position(linkage, q), bytes_per_entry=14 * 8)
     if not sparse and 8 * linkage.nv**2 > MASS_MATRIX_LIMIT:
         raise UnsupportedError(
             f"a dense {linkage.nv:,}×{linkage.nv:,} mass matrix needs {8 * linkage.nv**2 / 2**30:.1f} GiB "
@@ -168,12 +169,12 @@ class InertiaRows(NamedTuple):
     row_start: Ints
 
 
-def _inertia_rows(linkage: Linkage, q: Floats) -> InertiaRows:
+def _inertia_rows(linkage: Linkage, q: Floats, bytes_per_entry: int = 8) -> InertiaRows:
     model, n, nv = linkage.kernel_model, linkage.n_bodies, linkage.nv
     dof_parent, body_of_dof = np.empty(nv, dtype=np.int64), np.empty(nv, dtype=np.int64)
     row_start = np.empty(nv + 1, dtype=np.int64)
     _crba.dof_parents(model.parent, model.v_start, dof_parent, body_of_dof, row_start)
-    size = 8 * int(row_start[-1])
+    size = bytes_per_entry * int(row_start[-1])
     if size > MASS_MATRIX_LIMIT:
         raise UnsupportedError(
             f"the mass matrix of linkage {linkage.name!r} (depth {linkage.depth:,}) needs {size / 2**30:.1f} GiB "

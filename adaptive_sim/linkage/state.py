@@ -19,7 +19,7 @@ from .model import KernelModel, Linkage
 QUATERNION_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
     """Exactly what is integrated: coordinates q (nq,) and velocities v (nv,)."""
 

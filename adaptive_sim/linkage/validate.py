@@ -255,7 +255,8 @@ def _check_values(a: dict[str, Floats], kinds: Ints, problems: _Problems) -> Non
 
 def _loops(given: Mapping[str, Any], n: int, problems: _Problems) -> Loops:
     """Loop joints in the input's body numbers."""
-    body = np.asarray(given.get("loop_body", np.zeros((0, 2), np.int64)))
+    body = np.asarray(given.get("loop_body", ()))
+    body = body if body.size else np.zeros((0, 2), np.int64)
     if body.ndim != 2 or body.shape[1] != 2 or not np.issubdtype(body.dtype, np.integer):
         problems.add(f"loop_body: expected integers of shape (m, 2), got {_short(body)}")
         body = np.zeros((0, 2), np.int64)

@@ -104,7 +104,7 @@ def test_worst_shape_of_half_a_million_bodies() -> None:
     assert (base.size, base.depth) == (6, 5)
     parent = shapes.doubled(base.parent, 16)
     assert parent.size == 524_286
-    assert build_assembly_tree(parent).depth == 53 <= depth_bound(parent.size)
+    assert build_assembly_tree(parent, long_rakes=False).depth == 53 <= depth_bound(parent.size)
     assert build_assembly_tree(parent, long_rakes=True).depth <= 2.1 * log2(parent.size)
 
 
@@ -125,7 +125,7 @@ def test_a_heavy_branch_is_high_even_where_the_row_has_levels_to_spare() -> None
     """A tall but light branch gives the row slack; the heavy branch must not pay for it."""
     tall = shapes.doubled(worst_shapes(6, 3, long_rakes=False)[-1].parent, 5)  # 254 bodies, depth 20
     parent = shapes.grafted(shapes.chain(4000), [(400, shapes.chain(2000)), (3000, tall)])
-    tree = build_assembly_tree(parent)
+    tree = build_assembly_tree(parent, long_rakes=False)
     assert tree.depth >= 22
     assert tree.node_depth[tree.node_of_joint[4000]] <= 4  # the joint of the chain of 2000: log2(6254 / 2001) + 2
 
@@ -133,7 +133,7 @@ def test_a_heavy_branch_is_high_even_where_the_row_has_levels_to_spare() -> None
 def test_light_children_are_raked_by_height_not_by_size() -> None:
     tall = worst_shapes(6, 3, long_rakes=False)[-1].parent  # 6 bodies, depth 5
     parent = shapes.grafted(shapes.chain(10), [(0, shapes.chain(8)), (0, tall)]).tolist()
-    tree = build_assembly_tree(parent)
+    tree = build_assembly_tree(parent, long_rakes=False)
     low, high = tree.node_of_joint[10], tree.node_of_joint[18]
     assert tree.upper_child[high] == low
     assert tree.depth == least_depth(parent) == 7
@@ -164,7 +164,7 @@ def test_row_with_items_of_very_different_heights_is_packed_in_64_bits() -> None
     """Heights far below the highest of their row are rounded up: still a valid tree, at most a level deeper."""
     parent = shapes.doubled(shapes.chain(1), 11)  # depth 33, items of height 0 and of height 31 in one row
     exact = 3 * 11
-    tree = build_assembly_tree(parent)
+    tree = build_assembly_tree(parent, long_rakes=False)
     assert exact <= tree.depth <= exact + 1
 
 

@@ -19,7 +19,7 @@ LEGGED = [-1, 0, 1, 2, 1, 4]
 
 @pytest.fixture
 def legged() -> AssemblyTree:
-    return build_assembly_tree(LEGGED)
+    return build_assembly_tree(LEGGED, long_rakes=False)
 
 
 def test_one_body_is_a_leaf_and_the_root() -> None:
