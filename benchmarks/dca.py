@@ -72,21 +72,25 @@ class Prepared:
         F, qdd = np.zeros((len(plan.upper), 12)), np.empty(linkage.nv)
         return cls(linkage, plan, coefficients, q, f_ext, base, F, qdd)
 
+    def __post_init__(self) -> None:
+        nodes, nv = len(self.plan.upper), self.linkage.nv
+        self.given = (self.linkage.kernel_model, self.plan, self.q, np.zeros(nv), np.empty((0, 6)))
+        self.no_weight = np.ones(0)
+        self.moved = {True: np.zeros(0, dtype=np.int64), False: np.zeros(nodes, dtype=np.int64)}
+
     def main_pass(self, threads: int = 1) -> None:
         from adaptive_sim.adaptive.passes import main_pass, main_pass_parallel
 
-        given = (self.linkage.kernel_model, self.plan, self.q, np.zeros(self.linkage.nv), np.empty((0, 6)))
         if threads > 1:
-            main_pass_parallel(*given, np.ones(0), self.coefficients, threads)
+            main_pass_parallel(*self.given, self.no_weight, self.coefficients, threads)
         else:
-            main_pass(*given, np.ones(0), self.coefficients)
+            main_pass(*self.given, self.no_weight, self.coefficients)
 
     def update(self, nodes: Ints, *, geometry: bool) -> None:
+        """Join these nodes: all of it, or forces only."""
         from adaptive_sim.adaptive.passes import update_nodes
 
-        moved = np.zeros(0 if geometry else len(self.plan.upper), dtype=np.int64)
-        given = (self.linkage.kernel_model, self.plan, self.q, np.zeros(self.linkage.nv), np.empty((0, 6)))
-        update_nodes(*given, nodes, moved, np.ones(0), self.coefficients)
+        update_nodes(*self.given, nodes, self.moved[geometry], self.no_weight, self.coefficients)
 
     def back_substitution(self) -> None:
         from adaptive_sim.adaptive.passes import back_substitution

@@ -145,7 +145,7 @@ def carry_force_sizes(tree: Ints, i: int, store: Floats, F: Floats) -> None:
     A, B, at = tree[i, UPPER], tree[i, LOWER], tree[i, AT]
     n, f = F[i, 12], F[i, 13]
     for k in range(3):
-        n = max(n, max(abs(F[A, 6 + k]), abs(F[B, k]) + abs(store[at + GAMMA + k])))
+        n = max(n, abs(F[A, 6 + k]), abs(F[B, k]) + abs(store[at + GAMMA + k]))
         f = max(f, abs(F[B, 3 + k]) + abs(store[at + GAMMA + 3 + k]))
     F[A, 12] = F[B, 12] = n
     F[A, 13] = F[B, 13] = f
@@ -237,9 +237,7 @@ def refine(
                 square += s * s
                 size = motion[row, SIZE]
                 for k in range(6):
-                    size += abs(motion[row, N + k]) * (
-                        abs(z[6 + k]) + 2.0 * abs(z[k]) + (e_ang if k < 3 else e_lin)
-                    )
+                    size += abs(motion[row, N + k]) * (abs(z[6 + k]) + 2.0 * abs(z[k]) + (e_ang if k < 3 else e_lin))
                 size *= ROUNDINGS * UNIT_ROUNDOFF * weight[row]
                 rounding += size * size
             value[ROUNDING_SUM] += rounding

@@ -55,7 +55,26 @@ from .join import (
     motion_to_child,
     sum6,
 )
-from .record import AT_BIAS, FACTOR, GAMMA, JOINT, JOINT_OF, KIND, LOWER, RHO, ROWS, SINGLE, SIZE, SLOTS, TWO, UPPER, UU, N, R, W
+from .record import (
+    AT_BIAS,
+    FACTOR,
+    GAMMA,
+    JOINT,
+    JOINT_OF,
+    KIND,
+    LOWER,
+    RHO,
+    ROWS,
+    SINGLE,
+    SIZE,
+    SLOTS,
+    TWO,
+    UPPER,
+    UU,
+    N,
+    R,
+    W,
+)
 
 # The force transmitted by the joint per outside force, in the work array's own blocks.
 G_U, G_V = ZA, ZB  # y's frame
@@ -189,7 +208,7 @@ def carry_sizes(
     v_start: Ints, tree: Ints, leaves: int, d: int, nodes: Ints, C: Ints, store: Floats, motion: Floats, factor: Floats,
     w: Floats,
 ) -> None:  # fmt: skip
-    """SIZE of the joint's rows from the largest b anywhere inside: a b that came out small was added up from large ones.
+    """SIZE of the joint's rows from the largest b anywhere inside: a small b may have been added up from large ones.
 
     Joints that cannot move (fixed ones, pieces of a body) round as others do, but have no rows of their own to say so.
     """
@@ -202,8 +221,8 @@ def carry_sizes(
             at = tree[child, AT_BIAS]
             a, l = 0.0, 0.0
             for k in range(3):
-                a = max(a, max(abs(store[at + k]), abs(store[at + 6 + k])))
-                l = max(l, max(abs(store[at + 3 + k]), abs(store[at + 9 + k])))
+                a = max(a, abs(store[at + k]), abs(store[at + 6 + k]))
+                l = max(l, abs(store[at + 3 + k]), abs(store[at + 9 + k]))
             if leaves <= child < len(tree) - 1:
                 a = max(a, factor[FACTOR * (child - leaves) + RHO + 2])
                 l = max(l, factor[FACTOR * (child - leaves) + RHO + 3])
@@ -215,6 +234,8 @@ def carry_sizes(
                     beta_linear += abs(store[C[lane] + JOINT + 9 + k]) * a
         w[LANES * CARRIED + lane] = angular
         w[LANES * (CARRIED + 1) + lane] = linear
+        if lane > 0 and nodes[lane] == nodes[lane - 1]:  # a short batch repeats its last node: add to it once
+            continue
         for k in range(d):
             row = v_start[tree[node, JOINT_OF]] + k
             size = motion[row, SIZE]
@@ -327,8 +348,9 @@ def reflect(w: Floats, j: int, m: int, columns: int) -> None:
 
 # -------------------------------------------------------------------- reading it
 
-# √𝒜 is trusted to this many roundings of the sizes that went into it. Measured over 10,000 random linkages, a third of
-# them near equilibrium, the true error stays below 25 (docs/adaptive.md); the rest is margin.
+# √𝒜 is trusted to this many roundings of the sizes that went into it: an estimate, not a proof. Measured against ABA at
+# every node of 450 random cases: median 1.4, 99 % below 265, but up to 2,202, and in 3 cases the size was 0. Of 50,000
+# random cases the bound of the linkage was too small in 6, no certified threshold was exceeded (test_guarantee.py).
 ROUNDINGS = 1024.0
 UNIT_ROUNDOFF = 2.0**-53
 
@@ -356,9 +378,9 @@ def total_acceleration(factor: Floats, row: int, F: Floats, i: int) -> tuple[flo
         y0 = y0 + t0
         y1 = y1 + t1
         y2 = y2 + t2
-        z0 = z0 + lanes_copysign(t0, one) + lanes_copysign(get(factor, at + 3 * c + 0) , one) * e
-        z1 = z1 + lanes_copysign(t1, one) + lanes_copysign(get(factor, at + 3 * c + 1) , one) * e
-        z2 = z2 + lanes_copysign(t2, one) + lanes_copysign(get(factor, at + 3 * c + 2) , one) * e
+        z0 = z0 + lanes_copysign(t0, one) + lanes_copysign(get(factor, at + 3 * c + 0), one) * e
+        z1 = z1 + lanes_copysign(t1, one) + lanes_copysign(get(factor, at + 3 * c + 1), one) * e
+        z2 = z2 + lanes_copysign(t2, one) + lanes_copysign(get(factor, at + 3 * c + 2), one) * e
     rho = factor[FACTOR * row + RHO]
     sigma = factor[FACTOR * row + RHO + 1]
     square = lanes_sum(y0 * y0 + y1 * y1 + y2 * y2) + rho * rho

@@ -46,7 +46,7 @@ from ..spatial.rows import (
     set_articulated,
     set_spatial,
 )
-from ..typing import Bools, Floats
+from ..typing import Bools, Floats, Ints
 
 OK = -1  # status of a solve; otherwise the joint at which it broke down
 NO_MOTION = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -59,18 +59,48 @@ class Workspace(NamedTuple):
     p: Floats  # (n, 3) body frame in parent, origin
     V: Floats  # (n, 6) body velocity, body frame
     c: Floats  # (n, 6) velocity product c_J + v × v_J, body frame; not for revolute joints
-    IA: Floats  # (n, 21) articulated inertia: what the children have added so far
-    pA: Floats  # (n, 6) articulated bias force: what the children have added so far
+    IA: Floats  # (slots, 21) articulated inertias: what the children have added so far
+    pA: Floats  # (slots, 6) articulated bias forces: what the children have added so far
     U: Floats  # (nv, 8) per degree of freedom: U = I^A s (6), 1/D, u
-    gathered: Bools  # (n,) whether IA, pA hold a child's share
+    slot: Ints  # (n,) where a body's children add up; −1: no children
+    opens: Bools  # (n,) whether this child is the first to add to its parent's slot
 
 
 def make_workspace(linkage: Linkage) -> Workspace:
     n, nv = linkage.n_bodies, linkage.nv
+    slot, opens = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
+    slots = int(assign_slots(linkage.parent, slot, opens))
     return Workspace(
-        np.empty((n, 9)), np.empty((n, 3)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 21)), np.empty((n, 6)),
-        np.empty((nv, 8)), np.empty(n, dtype=np.bool_),
+        np.empty((n, 9)), np.empty((n, 3)), np.empty((n, 6)), np.empty((n, 6)), np.empty((slots, 21)),
+        np.empty((slots, 6)), np.empty((nv, 8)), slot, opens,
     )  # fmt: skip
+
+
+@kernel
+def assign_slots(parent: Ints, slot: Ints, opens: Bools) -> int:
+    """Places where bodies collect what their children add, used again once a body is done. Returns how many.
+
+    A chain needs one, a tree in depth-first order a few: they stay in the cache, where an inertia per body would not.
+    """
+    n = len(parent)
+    free = np.empty(n + 1, dtype=np.int64)
+    slot[:] = -1
+    known = 0
+    spare = 0
+    for i in range(n - 1, -1, -1):
+        if slot[i] >= 0:  # read by body i itself, then free for its parent
+            free[spare] = slot[i]
+            spare += 1
+        above = parent[i]
+        opens[i] = above >= 0 and slot[above] < 0
+        if opens[i]:
+            if spare > 0:
+                spare -= 1
+                slot[above] = free[spare]
+            else:
+                slot[above] = known
+                known += 1
+    return max(known, 1)
 
 
 _kept = threading.local()
@@ -121,7 +151,7 @@ def accelerations_at(
 ) -> int:
     """`aba` once poses and velocities are known (`outward_velocities`)."""
     status = _inward_inertias(
-        model, q, v, tau, f_ext, work.R, work.p, work.V, work.c, work.IA, work.pA, work.U, work.gathered
+        model, q, v, tau, f_ext, work.R, work.p, work.V, work.c, work.IA, work.pA, work.U, work.slot, work.opens
     )
     if status == OK:
         _outward_accelerations(model, q, v, a_base, work.R, work.p, work.V, work.c, work.U, a, qdd)
@@ -142,10 +172,10 @@ def _inward_inertias(
     IA: Floats,
     pA: Floats,
     U: Floats,
-    gathered: Bools,
+    slot: Ints,
+    opens: Bools,
 ) -> int:
     parent, v_start, inertia, kind = model.parent, model.v_start, model.inertia, model.joint_kind
-    gathered[:] = False
     moving = len(v) > 0
     for i in range(len(parent) - 1, -1, -1):
         rigid = get_rigid(inertia, i)
@@ -154,9 +184,9 @@ def _inward_inertias(
         p_i = cross_force(v_i, rigid_momentum(rigid, v_i)) if moving else NO_MOTION
         if len(f_ext) > 0:
             p_i = spatial_add(p_i, spatial_scale(-1.0, get_spatial(f_ext, i)))
-        if gathered[i]:
-            I_i = articulated_add(I_i, get_articulated(IA, i))
-            p_i = spatial_add(p_i, get_spatial(pA, i))
+        if slot[i] >= 0:
+            I_i = articulated_add(I_i, get_articulated(IA, slot[i]))
+            p_i = spatial_add(p_i, get_spatial(pA, slot[i]))
 
         above = parent[i]
         rotation = get_matrix(R, i)
@@ -199,12 +229,12 @@ def _inward_inertias(
             I_i = articulated_to_parent(rotation, origin, I_i)
 
         p_i = force_to_parent(rotation, origin, p_i)
-        if gathered[above]:
-            I_i = articulated_add(I_i, get_articulated(IA, above))
-            p_i = spatial_add(p_i, get_spatial(pA, above))
-        set_articulated(IA, above, I_i)
-        set_spatial(pA, above, p_i)
-        gathered[above] = True
+        to = slot[above]
+        if not opens[i]:
+            I_i = articulated_add(I_i, get_articulated(IA, to))
+            p_i = spatial_add(p_i, get_spatial(pA, to))
+        set_articulated(IA, to, I_i)
+        set_spatial(pA, to, p_i)
     return OK
 
 

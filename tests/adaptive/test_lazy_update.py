@@ -179,7 +179,7 @@ def test_springs_pull_only_where_joints_moved() -> None:
     for _ in range(5):
         ever |= set(engine.accelerate().computed.tolist())
         engine.step(0.02)
-    changed = linkage.v_to_input(engine._drive.Q != joint_force)
+    changed = linkage.v_to_input(joint_force != engine._drive.Q)
     at = {i for i, rows in enumerate(arrays.v_slices()) if changed[rows].any()}
     assert at
     assert at <= ever

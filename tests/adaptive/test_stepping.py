@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 from assembly import shapes
-from helpers import ALL_KINDS, FREE, PRISMATIC, REVOLUTE, SPHERICAL, Array, Arrays, Indices, random_position, relative_error
+from helpers import (
+    ALL_KINDS,
+    FREE,
+    PRISMATIC,
+    REVOLUTE,
+    SPHERICAL,
+    Array,
+    Arrays,
+    Indices,
+    random_position,
+    relative_error,
+)
 
 import adaptive_sim as asim
 from adaptive_sim import Engine, InputError, body_poses, forward_dynamics, integrate
@@ -138,7 +149,8 @@ def test_forces_follow_their_schedule(method: str, schedule: str, frame: str) ->
 
     for steps in (4, 16, 30):  # before, within and after
         engine.run(steps, 0.01)
-        q = plain_run(arrays, q, steps, 0.01, lambda t, R, p: forces(round(engine.time - steps * 0.01, 9) + t, R, p))
+        began = round(engine.time - steps * 0.01, 9)
+        q = plain_run(arrays, q, steps, 0.01, lambda t, R, p, began=began: forces(began + t, R, p))
         assert relative_error(engine.q, q) < AGREEMENT
 
 
@@ -210,7 +222,9 @@ def big(parent: Indices) -> Arrays:
 
 def test_auto_leaves_many_forces_to_aba() -> None:
     n = 2000
-    engine = Engine(big(shapes.molecule(n, np.random.default_rng(1))).linkage(), method="auto", error_threshold=2.0**-19)
+    engine = Engine(
+        big(shapes.molecule(n, np.random.default_rng(1))).linkage(), method="auto", error_threshold=2.0**-19
+    )
     engine.set_force(range(n), np.random.default_rng(2).normal(size=(n, 3)))
     log = engine.run(100, 1e-3)
     assert log.method[-1] == "aba"
