@@ -115,7 +115,7 @@ def dca_step(
     clear_marks(dirty)  # every node is joined anyway
     return int(
         update_nodes(
-            model, plan, drive.q, drive.Q, np.empty((0, 6)), plan.order, plan.order[:0], drive.weight, coefficients
+            model, plan, drive.q, drive.Q, np.empty((0, 6)), plan.pass_order, plan.order[:0], drive.weight, coefficients
         )
     )
 

@@ -1,8 +1,9 @@
 """The two passes over the assembly tree: main pass bottom-up, back-substitution top-down (Redon & Lin 2005, §3.1).
 
-Nodes of one level do not depend on each other, so a level is cut into batches of LANES nodes, and a long level is
-shared out between threads. Every node goes through the same instructions however it was batched, so its coefficients
-are the same to the last bit.
+Nodes of one level do not depend on each other, so they are joined in batches of LANES nodes. A whole pass takes one
+small subtree (block) after the other, so that records are read while they are in the cache, and blocks are shared out
+between threads. Every node goes through the same instructions however it was batched, so its coefficients are the same
+to the last bit.
 """
 
 from __future__ import annotations
@@ -42,8 +43,6 @@ from .record import (
 from .total_acceleration import TOTAL_WORK, join_total
 
 OK = -1
-# Below this many nodes a level is not worth waking the other threads (about 10 µs).
-PARALLEL_NODES = 256
 
 
 @kernel
@@ -124,7 +123,7 @@ def main_pass(
     model: KernelModel, plan: Plan, q: Floats, Q: Floats, c: Floats, weight: Floats, coefficients: Coefficients
 ) -> int:
     """All joins on one thread. The leaves are up to date. Returns OK or a node that failed."""
-    return int(update_nodes(model, plan, q, Q, c, plan.order, plan.order[:0], weight, coefficients))
+    return int(update_nodes(model, plan, q, Q, c, plan.pass_order, plan.order[:0], weight, coefficients))
 
 
 @kernel(parallel=True)
@@ -138,28 +137,15 @@ def main_pass_parallel(
     coefficients: Coefficients,
     threads: int,
 ) -> int:
-    """`main_pass` with every long level shared out between threads."""
-    status = np.full(threads, OK)
-    order, level_start = plan.order, plan.level_start
-    for level in range(len(level_start) - 1):
-        start, end = level_start[level], level_start[level + 1]
-        if end - start < PARALLEL_NODES:
-            failed = update_nodes(model, plan, q, Q, c, order[start:end], order[:0], weight, coefficients)
-            if failed != OK and status[0] == OK:
-                status[0] = failed
-            continue
-        share = (end - start + threads - 1) // threads
-        for t in prange(threads):
-            first = min(start + t * share, end)
-            last = min(first + share, end)
-            failed = update_nodes(model, plan, q, Q, c, order[first:last], order[:0], weight, coefficients)
-            if failed != OK and status[t] == OK:
-                status[t] = failed
-    lowest = OK  # of the nodes that failed: those above only inherit it
-    for t in range(threads):
-        if status[t] != OK and (lowest == OK or status[t] < lowest):
-            lowest = status[t]
-    return int(lowest)
+    """`main_pass` with the blocks shared out between threads; the nodes above all blocks follow on one."""
+    order, start = plan.pass_order, plan.block_start
+    blocks = len(start) - 1
+    status = np.full(threads + 1, OK)
+    for t in prange(threads):
+        first, last = start[blocks * t // threads], start[blocks * (t + 1) // threads]
+        status[t] = update_nodes(model, plan, q, Q, c, order[first:last], order[:0], weight, coefficients)
+    status[threads] = update_nodes(model, plan, q, Q, c, order[start[blocks] :], order[:0], weight, coefficients)
+    return int(status.max())
 
 
 @kernel(inline=True)

@@ -30,6 +30,8 @@ from .record import (
     Plan,
 )
 
+BLOCK = 384  # joins; their records, about 700 kB, fit into a processor's own cache
+
 
 def build_assembly_tree(linkage: Linkage) -> AssemblyTree:
     """The assembly tree of a linkage, which also knows the memory the adaptive engine needs for it."""
@@ -78,6 +80,12 @@ def make_plan(linkage: Linkage, tree: AssemblyTree) -> Plan:
     turned = (kind[inner] == HELICAL) | (kind[inner] == UNIVERSAL)
     key = ((two[inner] * 2 + turned) * 16 + dof) * 256 + slots[inner]
     order = inner[np.lexsort((inner, key, level[inner]))]
+    block = np.full(nodes + 2, nodes + 2, dtype=np.int64)
+    _blocks(upper, lower, parent, order, block)
+    in_block = block[inner]
+    pass_order = inner[np.lexsort((inner, key, level[inner], in_block))]
+    edges = np.flatnonzero(np.diff(block[pass_order])) + 1
+    block_start = np.concatenate([[0], edges]) if len(edges) else np.array([0])
     lane_class = np.zeros(nodes + 2, dtype=np.int64)
     lane_class[inner] = level[inner] * 2**16 + key
     position = np.full(nodes + 2, -1, dtype=np.int64)
@@ -89,8 +97,8 @@ def make_plan(linkage: Linkage, tree: AssemblyTree) -> Plan:
          at_bias], axis=1,
     ).astype(np.int64)  # fmt: skip
     return Plan(
-        table, order, level_start, tree.leaf_body.astype(np.int64), np.ascontiguousarray(tree.leaf_fraction),
-        tree.body_first_leaf[:-1].astype(np.int64), node_of_joint,
+        table, order, level_start, pass_order, block_start.astype(np.int64), tree.leaf_body.astype(np.int64),
+        np.ascontiguousarray(tree.leaf_fraction), tree.body_first_leaf[:-1].astype(np.int64), node_of_joint,
     )  # fmt: skip
 
 
@@ -102,6 +110,27 @@ def make_coefficients(linkage: Linkage, plan: Plan, *, factor: bool = False) -> 
     coefficients = Coefficients(store, np.zeros((linkage.nv, MOTION)), np.zeros((rows, FACTOR)))
     leaf_geometry(linkage.kernel_model, plan, coefficients)
     return coefficients
+
+
+@kernel
+def _blocks(upper: Ints, lower: Ints, parent: Ints, order: Ints, block: Ints) -> None:
+    """Whole subtrees of at most BLOCK joins, numbered by their topmost body; nodes above them keep their number.
+
+    Joined block by block, children are still in the cache when their parent reads them.
+    """
+    size = np.zeros(len(block), dtype=np.int64)
+    first = np.zeros(len(block), dtype=np.int64)  # leaf of the topmost body
+    for i in range(len(block)):
+        if upper[i] < 0:
+            first[i] = i
+    for i in order:
+        size[i] = 1 + size[upper[i]] + size[lower[i]]
+        first[i] = first[upper[i]]
+    for k in range(len(order) - 1, -1, -1):
+        i = order[k]
+        if size[i] <= BLOCK:
+            top = parent[i] < 0 or size[parent[i]] > BLOCK
+            block[i] = first[i] if top else block[parent[i]]
 
 
 @kernel

@@ -92,6 +92,8 @@ class Plan(NamedTuple):
     tree: Ints  # (n, TREE) see above
     order: Ints  # (n_inner + 1,) inner nodes by level and class, bottom-up, the base joint last
     level_start: Ints  # (levels + 1,) where each level starts in `order`
+    pass_order: Ints  # (n_inner + 1,) the same nodes for whole passes: block by block, then the nodes above all blocks
+    block_start: Ints  # (blocks + 1,) where each block starts in `pass_order`; the last entry: where the top starts
     leaf_body: Ints  # (n_leaves,)
     leaf_fraction: Floats  # (n_leaves,) share of the body's inertia
     first_leaf: Ints  # (n_bodies,) where a body's force acts

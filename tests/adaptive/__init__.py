@@ -1,1 +1,1 @@
-"""Tests of the engine. Helpers: oracle (the formulas as printed, 50 digits), cases (a linkage as the kernels see it)."""
+"""Tests of the engine. Helpers: oracle (the formulas as printed, 50 digits), cases (linkages as kernels see them)."""

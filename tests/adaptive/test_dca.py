@@ -40,7 +40,7 @@ from .oracle import dca, dense
 # What the project promises between its exact methods. Measured at 5,000 bodies: below 2e-12 for chains, molecules,
 # caterpillars, millipedes, spiders, balanced trees.
 AGREEMENT = 1e-9
-# A light body under a heavy crown costs digits (see docs/dca.md), and hubs are split into pieces that are lighter still.
+# A light body under a heavy crown costs digits (see docs/dca.md), and hubs are split into still lighter pieces.
 # Measured at 5,000 bodies: 7e-9 for a broom with a hub of 2,500 children, 2e-9 for random trees; ABA 1e-11 and 2e-13.
 HEAVY_CROWNS = 1e-7
 # Against 50 digits, some 30 bodies: a few hundred joins, each good to a few roundings. Measured: 1e-13.

@@ -23,7 +23,8 @@ from helpers import (
     kind_id,
 )
 
-from adaptive_sim.adaptive.passes import OK, PARALLEL_NODES
+from adaptive_sim.adaptive.passes import OK
+from adaptive_sim.adaptive.plan import BLOCK
 from adaptive_sim.linkage.joints import JointType
 from adaptive_sim.spatial.lanes import LANES
 
@@ -251,7 +252,7 @@ def test_neighbours_order_and_padding_change_no_bit(parent: Indices) -> None:
 @by_kind
 def test_every_pass_gives_the_same_bits(kind: JointType) -> None:
     """On one thread, on two, and node by node, as the lazy update does it: each is compiled by itself."""
-    case = Case.random(shapes.star(2 * PARALLEL_NODES + 100), 16, [kind])
+    case = Case.random(shapes.star(3 * BLOCK), 16, [kind])
     by_nodes, parallel = case.copy(), case.copy()
     assert case.main_pass() == OK
     assert parallel.main_pass(threads=2) == OK

@@ -53,7 +53,7 @@ def total_of(engine: Engine, node: int) -> tuple[float, float]:
 
 def from_factor(engine: Engine, node: int) -> float:
     """‖L [F_u; F_v; 1]‖² + ρ² in plain NumPy, from the stored record."""
-    plan, F = engine._plan, engine._frontier.F[node]
+    plan, F = engine._plan, engine._frontier.F[node, :12]
     own = engine._coefficients.factor[node - len(plan.leaf_body)]
     L = own[: record.ROWS * 13].reshape(13, record.ROWS).T
     rows, outside = L[: plan.rank[node]], np.r_[F, 1.0]
