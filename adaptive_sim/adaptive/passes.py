@@ -145,7 +145,11 @@ def main_pass_parallel(
         first, last = start[blocks * t // threads], start[blocks * (t + 1) // threads]
         status[t] = update_nodes(model, plan, q, Q, c, order[first:last], order[:0], weight, coefficients)
     status[threads] = update_nodes(model, plan, q, Q, c, order[start[blocks] :], order[:0], weight, coefficients)
-    return int(status.max())
+    lowest = OK  # of the nodes that failed: those above only inherit its nan
+    for failed in status:
+        if failed != OK and (lowest == OK or failed < lowest):
+            lowest = failed
+    return int(lowest)
 
 
 @kernel(inline=True)

@@ -53,7 +53,7 @@ NO_MOTION = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
 class Workspace(NamedTuple):
-    """Scratch arrays of one ABA call; nothing in them means anything between calls."""
+    """Scratch arrays of one ABA call; nothing in them means anything between calls, but for the layout: slot, opens."""
 
     R: Floats  # (n, 9) body frame in parent, rotation
     p: Floats  # (n, 3) body frame in parent, origin

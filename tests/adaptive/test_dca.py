@@ -297,8 +297,8 @@ def test_a_hub_with_many_children(children: int) -> None:
 # or with J smaller by r than m c², the smallest directions of M are smaller by r than its largest, and the error grows
 # like EPS r². Up to r = 1e4 that is an accuracy one can state; from 1e6 on little is left and the solver must say so.
 
-LOSS = 100 * EPS  # times r²; measured: 25
-# What must be reached, or else a SingularJointError raised.
+LOSS = 100 * EPS  # times r²; measured: 36
+# What must be reached, or else a SingularJointError raised. Worst that is not refused: 1e-5.
 USEFUL = 1e-4
 
 
@@ -397,14 +397,18 @@ def test_a_heavy_load_in_the_middle_of_a_floating_chain() -> None:
     assert relative_error(found, dense(case.problem)) > 1e-11, "if ABA has become better, say so in docs/dca.md"
 
 
-@pytest.mark.parametrize("shuffle", [False, True])
-def test_a_body_without_inertia_is_named(shuffle: bool) -> None:
-    """So little that Φ overflows; the joint named is one of those that hold the body, by the input's numbers."""
-    arrays = random_arrays(12, 31, [REVOLUTE], shape="chain", shuffle=shuffle)
+@pytest.mark.parametrize("shuffle", [False, True], ids=["in order", "shuffled"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_body_without_inertia_is_named(shuffle: bool, threads: int) -> None:
+    """So little that Φ overflows; the joint named is one of those that hold the body, by the input's numbers.
+
+    Everything above it in the tree fails too, and joint 0 last of all.
+    """
+    arrays = random_arrays(2_000, 31, [REVOLUTE], shape="chain", shuffle=shuffle)
     arrays.mass[5] *= 1e-200
     arrays.inertia[5] *= 1e-200
     linkage, x = arrays.linkage(), random_inputs(arrays, 32)
     near = {5, *np.flatnonzero(arrays.parent == 5).tolist()}
     with pytest.raises(SingularJointError, match="singular to working precision") as raised:
-        solve(linkage, x)
+        solve(linkage, x, threads=threads)
     assert raised.value.joint in near

@@ -124,7 +124,8 @@ def test_status_and_output_of_the_kernel() -> None:
     linkage, x = arrays.linkage(), random_inputs(arrays, 11)
     work = aba.make_workspace(linkage)
     for array in work:
-        array[...] = np.nan if array.dtype == float else True
+        if array.dtype == float:  # slot and opens are the layout, not scratch
+            array[...] = np.nan
     a, qdd = np.full((9, 6), np.nan), np.full(arrays.nv, np.nan)
     none = np.empty((0, 6))
     base = base_acceleration(x.gravity)

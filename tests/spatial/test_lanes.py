@@ -13,6 +13,7 @@ from adaptive_sim.spatial.lanes import (
     lanes_sqrt,
     lanes_sum,
     load_columns,
+    prefetch,
     put,
     spread,
     store_columns,
@@ -79,3 +80,41 @@ def test_negative_zero_is_kept() -> None:
     w[LANES:] = 1.0
     arithmetic(w)
     assert np.signbit(w[6 * LANES : 7 * LANES]).all()
+
+
+def test_nan_stays_in_its_lane() -> None:
+    """A node that fails must not spoil those beside it; division by zero and roots of negative numbers do not raise."""
+    w = np.ones(ENTRIES * LANES)
+    w[1] = np.nan
+    w[LANES + 2], w[LANES + 3] = 0.0, -1.0
+    with np.errstate(all="ignore"):  # without compilation NumPy warns
+        arithmetic(w)
+    found = w.reshape(ENTRIES, LANES)
+    assert np.isnan(found[2:6, 1]).all()
+    assert np.isfinite(found[2:11, 0]).all()
+    assert found[5, 2] == np.inf
+    assert np.isnan(found[7, 3])
+    assert np.isfinite(found[2:7, 3]).all()
+
+
+def test_a_record_named_twice() -> None:
+    """Short batches repeat a record: all lanes read it, and writing the same numbers several times is harmless."""
+    flat, out = np.arange(40.0), np.zeros(40)
+    w = np.empty(5 * LANES)
+    moving(flat, np.full(LANES, 8, dtype=np.int64), w, out)
+    assert np.array_equal(w[LANES:].reshape(4, LANES), np.repeat(flat[10:14, None], LANES, axis=1))
+    assert np.array_equal(np.flatnonzero(out), np.arange(9, 13))
+    assert np.array_equal(out[9:13], flat[10:14])
+
+
+@numba.njit
+def fetching(flat, at, numbers):
+    prefetch(flat, at, numbers)
+
+
+def test_prefetching_changes_nothing() -> None:
+    """Not even at the very end of the array."""
+    flat = np.arange(64.0)
+    for at, numbers in ((0, 64), (63, 1), (60, 36)):
+        fetching(flat, at, numbers)
+    assert np.array_equal(flat, np.arange(64.0))
