@@ -3,6 +3,7 @@
 Joints after Nakamura & Yamane, "Dynamics computation of structure-varying kinematic chains and its application to
 human figures" (2000), figures 16 and 19. Masses, lengths, centres of mass and radii of gyration of the segments:
 de Leva, "Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters", J. Biomech. 29 (1996), table 4, men.
+Not every number was checked against the printed table: hand and shank are to be verified before they are relied on.
 Heights of ankles and shoulders, half width of the shoulders: Drillis & Contini (1966), in Winter, "Biomechanics
 and Motor Control of Human Movement", figure 4.1. Hip joint centres: Bell et al., J. Biomech. 23 (1990).
 """
