@@ -36,10 +36,6 @@ class ForceTable(NamedTuple):
     constant: Bools  # (b,) whether nothing on this body changes in time or when the body turns
 
 
-def empty_table() -> ForceTable:
-    return make_table([])
-
-
 def make_table(rows: list[tuple[int, bool, Floats, Floats, Floats, int, Floats]]) -> ForceTable:
     """From (body, fixed in world, force, torque, point, schedule, parameters)."""
     rows = sorted(rows, key=lambda row: row[0])

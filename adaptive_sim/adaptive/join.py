@@ -96,8 +96,6 @@ WORK = 512  # entries used here; the factor's follow (see `total_acceleration`)
 # tests/adaptive/test_dca.py). Linkages of comparable masses stay below 5e3.
 LOST = 1e5
 
-SPECIAL = 8  # flag: some lane needs P
-
 
 @kernel(inline=True)
 def sum6(w: Floats, a: int, da: int, b: int, db: int) -> Lanes:
