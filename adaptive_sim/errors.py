@@ -4,7 +4,8 @@
     ├── InputError                 the user's input is wrong               (CLI exit code 2)
     │   ├── InvalidLinkageError    all problems of a linkage, together
     │   ├── InvalidStateError      q, v, tau or forces do not fit the linkage
-    │   └── UnsupportedError       the input is fine, this solver cannot take it (loops, size, method)
+    │   ├── UnsupportedError       the input is fine, this solver cannot take it (loops, size, method)
+    │   └── TrajectoryError        a trajectory or linkage file cannot be read, written or overwritten
     └── SimulationError            the computation failed                  (CLI exit code 1)
         └── SingularJointError     a joint has no inertia along its motion
 
@@ -47,6 +48,10 @@ class InvalidStateError(InputError):
 
 class UnsupportedError(InputError):
     """The input is valid, but this solver cannot handle it."""
+
+
+class TrajectoryError(InputError):
+    """A file cannot be read (damaged, foreign, too new), written (disk full) or may not be overwritten."""
 
 
 class SimulationError(AdaptiveSimError):

@@ -1,0 +1,1 @@
+"""Trajectories in HDF5: layout, writer, reader, linkages in files, export to other programs."""
