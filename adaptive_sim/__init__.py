@@ -13,7 +13,7 @@ _MODULE_OF = {
     for module, names in {
         "errors": (
             "AdaptiveSimError", "InputError", "InvalidLinkageError", "InvalidStateError", "UnsupportedError",
-            "SimulationError", "SingularJointError",
+            "TrajectoryError", "SimulationError", "SingularJointError",
         ),
         "linkage.joints": ("JointType",),
         "linkage.model": ("Linkage", "Shape"),
@@ -34,6 +34,10 @@ _MODULE_OF = {
         "assembly": ("AssemblyTree",),
         "adaptive.plan": ("build_assembly_tree",),
         "adaptive.engine": ("Engine", "Result", "StepLog"),
+        "trajectory.frame": ("Frame",),
+        "trajectory.writer": ("TrajectoryWriter",),
+        "trajectory.reader": ("Trajectory",),
+        "trajectory.linkage_io": ("save_linkage", "load_linkage"),
     }.items()
     for name in names
 }  # fmt: skip
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
         InvalidStateError,
         SimulationError,
         SingularJointError,
+        TrajectoryError,
         UnsupportedError,
     )
     from .exact.dynamics import (
@@ -78,6 +83,10 @@ if TYPE_CHECKING:
     from .linkage.joints import JointType
     from .linkage.model import Linkage, Shape
     from .linkage.state import State, difference, integrate, neutral_state, random_state
+    from .trajectory.frame import Frame
+    from .trajectory.linkage_io import load_linkage, save_linkage
+    from .trajectory.reader import Trajectory
+    from .trajectory.writer import TrajectoryWriter
 
 __all__ = [
     "GRAVITY",
@@ -86,6 +95,7 @@ __all__ = [
     "AssemblyTree",
     "Energy",
     "Engine",
+    "Frame",
     "InputError",
     "InvalidLinkageError",
     "InvalidStateError",
@@ -98,6 +108,9 @@ __all__ = [
     "SingularJointError",
     "State",
     "StepLog",
+    "Trajectory",
+    "TrajectoryError",
+    "TrajectoryWriter",
     "UnsupportedError",
     "__version__",
     "balanced",
@@ -117,6 +130,7 @@ __all__ = [
     "inertia_of_sphere",
     "integrate",
     "inverse_dynamics",
+    "load_linkage",
     "mass_matrix",
     "millipede",
     "molecule",
@@ -124,6 +138,7 @@ __all__ = [
     "neutral_state",
     "random_state",
     "random_tree",
+    "save_linkage",
     "star",
 ]  # fmt: skip
 

@@ -30,7 +30,7 @@ MAY_SEE: dict[str, set[str]] = {
     "exact": MODEL,  # the reference solvers stay independent of what they check
     "adaptive": MODEL | {"assembly", "exact"},  # its exact steps run the ABA; never the other way round
     "dynamics": ENGINE | {"exact"},  # forward_dynamics(method=...): the one place where all exact methods meet
-    "trajectory": MODEL,
+    "trajectory": MODEL | {"exact"},  # poses of bodies; never the engine
     "simulation": ENGINE | {"exact", "dynamics", "formats"},
     "run": RUNNING,
     "report": MODEL | {"exact", "trajectory"},  # never the engine
