@@ -245,8 +245,7 @@ def new_file(path: Path, overwrite: bool) -> Iterator[Path]:
     except (OSError, RuntimeError) as error:  # h5py raises both
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise TrajectoryError(
-            f"{path}: cannot be written ({reason}); "
-            "check that the directory exists, may be written to and has space"
+            f"{path}: cannot be written ({reason}); check that the directory exists, may be written to and has space"
         ) from error
     finally:
         with suppress(OSError):

@@ -216,7 +216,7 @@ class TrajectoryView(Sequence[Snapshot]):
     """Some frames of a trajectory: `traj[10:20]`, again a sequence of snapshots, read when asked for."""
 
     def __init__(self, trajectory: Trajectory, frames: range) -> None:
-        self._trajectory = trajectory
+        self.trajectory = trajectory
         self.frames = frames
 
     def __len__(self) -> int:
@@ -228,35 +228,35 @@ class TrajectoryView(Sequence[Snapshot]):
     def __getitem__(self, index: slice) -> TrajectoryView: ...
     def __getitem__(self, index: int | slice) -> Snapshot | TrajectoryView:
         if isinstance(index, slice):
-            return TrajectoryView(self._trajectory, self.frames[index])
+            return TrajectoryView(self.trajectory, self.frames[index])
         try:
-            return self._trajectory[self.frames[index]]
+            return self.trajectory[self.frames[index]]
         except IndexError:
             raise IndexError(f"frame {index} of a view of {len(self)} frames") from None
 
     def __iter__(self) -> Iterator[Snapshot]:
-        return (self._trajectory[i] for i in self.frames)
+        return (self.trajectory[i] for i in self.frames)
 
     @property
     def times(self) -> Floats:
-        return self._trajectory.times[self.frames]
+        return self.trajectory.times[self.frames]
 
     @property
     def steps(self) -> Ints:
-        return self._trajectory.steps[self.frames]
+        return self.trajectory.steps[self.frames]
 
     @property
     def q(self) -> Floats:
         """(frames, nq), all in memory."""
-        return np.array([s.q for s in self]).reshape(len(self), self._trajectory._nq)
+        return np.array([s.q for s in self]).reshape(len(self), self.trajectory._nq)
 
     @property
     def body_positions(self) -> Floats:
         """(frames, n, 3) centres of mass, all in memory."""
-        return np.array([s.body_positions for s in self]).reshape(len(self), self._trajectory.linkage.n_bodies, 3)
+        return np.array([s.body_positions for s in self]).reshape(len(self), self.trajectory.linkage.n_bodies, 3)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} frames of {self._trajectory!r}>"
+        return f"<{len(self)} frames of {self.trajectory!r}>"
 
 
 class Diagnostics(Mapping[str, NDArray[Any]]):
