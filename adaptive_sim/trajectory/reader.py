@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from ..errors import TrajectoryError
 from ..linkage.model import Linkage
 from ..typing import Floats, Ints
-from .files import has_writer
+from .files import damaged, has_writer
 from .frame import DIAGNOSTICS
 from .info import TrajectoryInfo, describe
 from .linkage_io import read_linkage
@@ -149,13 +150,15 @@ class Trajectory(Sequence[Snapshot]):
     @cached_property
     def scenario(self) -> str:
         """The complete scenario (TOML)."""
-        return str(self._file["scenario"].asstr()[()])
+        with self._reading():
+            return str(self._file["scenario"].asstr()[()])
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """What the run kept about itself, and which program wrote the file when."""
-        own = {k: self._file.attrs[k] for k in ("program", "created")}
-        items = {**own, **self._file["metadata"].attrs}
+        with self._reading():
+            own = {k: self._file.attrs[k] for k in ("program", "created")}
+            items = {**own, **self._file["metadata"].attrs}
         return {k: v.item() if isinstance(v, np.generic) else v for k, v in items.items()}
 
     def info(self) -> TrajectoryInfo:
@@ -207,6 +210,13 @@ class Trajectory(Sequence[Snapshot]):
             ) from error
         self._at = i
         return self._state
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, RuntimeError, KeyError) as error:
+            raise damaged(self.path, error) from error
 
     def __repr__(self) -> str:
         return f"<Trajectory {self.path.name!r}: {len(self)} frames, {self.n_steps} steps>"
@@ -270,7 +280,8 @@ class Diagnostics(Mapping[str, NDArray[Any]]):
         if name not in DIAGNOSTICS:
             raise KeyError(f"{name!r}; known: {', '.join(DIAGNOSTICS)}")
         if name not in self._read:
-            self._read[name] = self._trajectory._file[f"steps/{name}"][: self._trajectory.n_steps]
+            with self._trajectory._reading():
+                self._read[name] = self._trajectory._file[f"steps/{name}"][: self._trajectory.n_steps]
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:

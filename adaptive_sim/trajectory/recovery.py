@@ -109,17 +109,17 @@ def _checked_part(file: h5py.File, path: Path, marker: Marker | None) -> Content
 
 def _intact(file: h5py.File, marker: Marker | None) -> tuple[Counts, int]:
     """Counts after the last flush that matches its checksum, all before it too; and how many flushes that are."""
-    before = Counts()
+    before, intact = Counts(), 0
     try:
         log = file[COMMITS][: None if marker is None else marker.commits]
-        for k, (*row, crc) in enumerate(log.tolist()):
+        for *row, crc in log.tolist():
             after = Counts(*row)
             if min(np.subtract(after, before)) < 0 or checksum(read_batch(file, before, after)) != crc:
-                return before, k
-            before = after
+                break
+            before, intact = after, intact + 1
     except (OSError, RuntimeError, ValueError):  # the rest cannot be read
-        return before, k
-    return before, len(log)
+        pass
+    return before, intact
 
 
 def read_batch(file: h5py.File, before: Counts, after: Counts) -> dict[str, NDArray[Any]]:
