@@ -148,7 +148,10 @@ class TrajectoryWriter:
             self._file.swmr_mode = True
         except (OSError, RuntimeError) as error:
             self._lock.close()
-            raise TrajectoryError(f"{path}: cannot be opened for writing ({str(error).splitlines()[0]})") from error
+            raise TrajectoryError(
+                f"{path}: cannot be opened for writing ({str(error).splitlines()[0]}); check the permissions, "
+                "and close it where this program reads it"
+            ) from error
         except BaseException:
             self._lock.close()
             raise

@@ -13,7 +13,8 @@ from adaptive_sim.linkage.fields import reference_table
 from adaptive_sim.linkage.joints import DOF, N_Q, JointType
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/index.md", "docs/linkage.md", "docs/exact_solvers.md")
+DOCS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/index.md", "docs/linkage.md", "docs/exact_solvers.md",
+        "docs/trajectory.md")
 
 
 def read(name: str) -> str:
@@ -48,7 +49,7 @@ def test_public_names_exist(name: str) -> None:
         assert attribute in adaptive_sim.__all__
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/linkage.md", "docs/exact_solvers.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/linkage.md", "docs/exact_solvers.md", "docs/trajectory.md"])
 def test_python_examples_run(name: str) -> None:
     """The ```python blocks of a page, as one program."""
     blocks = re.findall(r"```python\n(.*?)```", read(name), re.DOTALL)

@@ -71,6 +71,15 @@ def test_h5md_as_the_specification_says_it(traj: asim.Trajectory, tmp_path: Path
         assert np.array_equal(bodies["mass"][:], traj.linkage.mass)
 
 
+def test_dcd_header(traj: asim.Trajectory, tmp_path: Path) -> None:
+    """Frames, first step, steps between, last step, as VMD reads them (MDAnalysis goes by the file's size)."""
+    export_trajectory(traj, tmp_path / "t.dcd")
+    raw = (tmp_path / "t.dcd").read_bytes()
+    assert raw[4:8] == b"CORD"
+    assert np.frombuffer(raw[8:24], "<i4").tolist() == [N_FRAMES, 0, 5, 55]
+    assert np.frombuffer(raw[-4:], "<i4") == 4 * N  # the last record: z of all bodies
+
+
 def test_csv(traj: asim.Trajectory, tmp_path: Path) -> None:
     export_trajectory(traj[2:9:3], tmp_path / "t.csv")
     with (tmp_path / "t.csv").open(newline="") as file:

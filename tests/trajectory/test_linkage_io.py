@@ -111,7 +111,7 @@ def test_missing_and_newer(tmp_path: Path) -> None:
     asim.save_linkage(tmp_path / "l.h5", asim.chain(4))
     with h5py.File(tmp_path / "l.h5", "r+") as file:
         file["linkage"].attrs["schema_version"] = 9
-    with pytest.raises(TrajectoryError, match="schema version 9.*update"):
+    with pytest.raises(TrajectoryError, match=r"schema version 9.*update"):
         asim.load_linkage(tmp_path / "l.h5")
     with h5py.File(tmp_path / "l.h5", "r+") as file:
         file["linkage"].attrs["schema_version"] = 1

@@ -154,6 +154,13 @@ def test_a_file_has_one_writer(tmp_path: Path) -> None:
     assert len(asim.Trajectory(path, verify=True)) == 2
 
 
+def test_resume_beside_a_reader_in_the_same_process(tmp_path: Path) -> None:
+    path = runs.write(tmp_path / "t.h5", 5)
+    with asim.Trajectory(path), pytest.raises(TrajectoryError, match="close it where this program reads it"):
+        asim.TrajectoryWriter.resume(path, n_steps=100)
+    asim.TrajectoryWriter.resume(path, n_steps=100)[0].close()
+
+
 def test_missing_directory(tmp_path: Path) -> None:
     with pytest.raises(TrajectoryError, match="cannot be written"):
         make(tmp_path / "nowhere" / "t.h5")
