@@ -8,8 +8,9 @@ to the last bit.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
-from numba import prange
 
 from ..compiled import kernel
 from ..linkage.model import KernelModel
@@ -43,6 +44,7 @@ from .record import (
 from .total_acceleration import TOTAL_WORK, join_total
 
 OK = -1
+SHARES = 4  # pieces of work per thread: a thread whose core is taken away holds up one of them
 
 
 @kernel
@@ -90,7 +92,10 @@ def update_nodes(
                 status = failed
         join_forces(v_start, tree, Q, c, nodes, A_vv, A_uv, A_b, B, B_uv, B_b, C, store, motion, w)
         if len(factor) > 0:
-            join_total(v_start, tree, leaves, weight, nodes, A_vv, A_uv, B, B_uv, C, L_A, L_B, store, motion, factor, w)
+            join_total(
+                v_start, tree, leaves, weight, nodes, A_vv, A_uv, B, B_uv, C, L_A, L_B, store, motion, factor, geometry,
+                w,
+            )  # fmt: skip
         start = end
     return status
 
@@ -120,14 +125,6 @@ def next_batch(tree: Ints, todo: Ints, start: int, nodes: Ints) -> int:
 
 
 def main_pass(
-    model: KernelModel, plan: Plan, q: Floats, Q: Floats, c: Floats, weight: Floats, coefficients: Coefficients
-) -> int:
-    """All joins on one thread. The leaves are up to date. Returns OK or a node that failed."""
-    return int(update_nodes(model, plan, q, Q, c, plan.pass_order, plan.order[:0], weight, coefficients))
-
-
-@kernel(parallel=True)
-def main_pass_parallel(
     model: KernelModel,
     plan: Plan,
     q: Floats,
@@ -135,21 +132,31 @@ def main_pass_parallel(
     c: Floats,
     weight: Floats,
     coefficients: Coefficients,
-    threads: int,
+    *,
+    forces_only: bool = False,
+    threads: int = 1,
 ) -> int:
-    """`main_pass` with the blocks shared out between threads; the nodes above all blocks follow on one."""
+    """All joins, or only what depends on forces. The leaves are up to date. Returns OK or a node that failed.
+
+    Threads share out the blocks; the nodes above all blocks follow on one. They are Python's: kernels hold no lock, and
+    a kernel with threads of its own would compile `update_nodes` once more (12 s) and leave threads behind that spin.
+    """
     order, start = plan.pass_order, plan.block_start
-    blocks = len(start) - 1
-    status = np.full(threads + 1, OK)
-    for t in prange(threads):
-        first, last = start[blocks * t // threads], start[blocks * (t + 1) // threads]
-        status[t] = update_nodes(model, plan, q, Q, c, order[first:last], order[:0], weight, coefficients)
-    status[threads] = update_nodes(model, plan, q, Q, c, order[start[blocks] :], order[:0], weight, coefficients)
-    lowest = OK  # of the nodes that failed: those above only inherit its nan
-    for failed in status:
-        if failed != OK and (lowest == OK or failed < lowest):
-            lowest = failed
-    return int(lowest)
+    moved = np.zeros(len(plan.tree) if forces_only else 0, dtype=np.int64)
+
+    def update(nodes: Ints) -> int:
+        return int(update_nodes(model, plan, q, Q, c, nodes, moved, weight, coefficients))
+
+    if threads < 2 or len(start) < 2:
+        return update(order)
+    from concurrent.futures import ThreadPoolExecutor
+
+    edges = start[np.linspace(0, len(start) - 1, SHARES * threads + 1).astype(np.int64)]
+    with ThreadPoolExecutor(threads) as pool:
+        status = list(pool.map(update, (order[first:last] for first, last in pairwise(edges))))
+    status.append(update(order[start[-1] :]))
+    # The lowest of the nodes that failed: those above only inherit its nan.
+    return min((node for node in status if node != OK), default=OK)
 
 
 @kernel(inline=True)

@@ -48,11 +48,15 @@ R = 12  # (1)
 SIZE = 13  # (1) size of what was added up into R
 MOTION = 16
 
-# `factor`: 12 rows by 13 columns (F_u, F_v, 1), column by column, then ρ and σ. Where v = u the columns of F_v repeat
-# those of F_u; where the node is closed they are zero.
+# `factor`: 12 rows by 13 columns (F_u, F_v, 1), column by column, then what follows. Where v = u the columns of F_v
+# repeat those of F_u; where the node is closed they are zero.
 ROWS = 12
-RHO = 156
-FACTOR = 160
+RHO = 156  # (4) ρ, σ, angular and linear size of what was added up into any b inside
+KAPPA = 160  # (1) κ of the join itself: by how much it magnifies rounding (see `condition`)
+KAPPA_INSIDE = 161  # (1) the largest κ inside, its own included
+LARGEST_UU = 162  # (6) diagonal of the largest Φ that Φ_uu was subtracted down from
+LARGEST_VV = 168  # (6) the same of Φ_vv
+FACTOR = 176
 
 
 class Coefficients(NamedTuple):

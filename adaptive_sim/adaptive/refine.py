@@ -24,7 +24,25 @@ from ..compiled import kernel
 from ..linkage.model import KernelModel
 from ..typing import Floats, Ints
 from .passes import substitute_node
-from .record import AT, AT_UV, GAMMA, JOINT, JOINT_OF, LOWER, RANK, SINGLE, SIZE, TWO, UPPER, UU, Coefficients, N, Plan
+from .record import (
+    AT,
+    AT_UV,
+    FACTOR,
+    GAMMA,
+    JOINT,
+    JOINT_OF,
+    KAPPA,
+    LOWER,
+    RANK,
+    SINGLE,
+    SIZE,
+    TWO,
+    UPPER,
+    UU,
+    Coefficients,
+    N,
+    Plan,
+)
 from .total_acceleration import ROUNDINGS, UNIT_ROUNDOFF, total_acceleration
 
 ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)
@@ -140,20 +158,22 @@ def error_and_scale(key: Floats, counts: Ints, value: Floats, measure: int, exac
 
 
 @kernel
-def carry_force_sizes(tree: Ints, i: int, store: Floats, F: Floats) -> None:
-    """The largest moment and force met on the way down: what is left of them when they cancel has their rounding."""
+def carry_force_sizes(tree: Ints, i: int, kappa: float, store: Floats, F: Floats) -> None:
+    """By how much moments and forces may be off, in roundings: the largest met on the way down, each magnified by the κ
+    of the node that found it. What is left of them when they cancel has their rounding.
+    """
     A, B, at = tree[i, UPPER], tree[i, LOWER], tree[i, AT]
     n, f = F[i, 12], F[i, 13]
     for k in range(3):
-        n = max(n, abs(F[A, 6 + k]), abs(F[B, k]) + abs(store[at + GAMMA + k]))
-        f = max(f, abs(F[B, 3 + k]) + abs(store[at + GAMMA + 3 + k]))
+        n = max(n, kappa * max(abs(F[A, 6 + k]), abs(F[B, k]) + abs(store[at + GAMMA + k])))
+        f = max(f, kappa * (abs(F[B, 3 + k]) + abs(store[at + GAMMA + 3 + k])))
     F[A, 12] = F[B, 12] = n
     F[A, 13] = F[B, 13] = f
 
 
 @kernel
 def relative_sizes(tree: Ints, i: int, store: Floats, F: Floats) -> tuple[float, float]:
-    """Angular and linear acceleration at the joint that forces of the sizes met so far could give."""
+    """Angular and linear acceleration at the joint that the rounding of the forces could give, in roundings."""
     n, f = F[i, 12], F[i, 13]
     angular, linear = 0.0, 0.0
     A, B = tree[i, UPPER], tree[i, LOWER]
@@ -227,7 +247,8 @@ def refine(
         substitute_node(v_start, tree, i, store, motion, F, z, acceleration)
 
         joint = tree[i, JOINT_OF]
-        carry_force_sizes(tree, i, store, F)
+        kappa = factor[FACTOR * (i - leaves) + KAPPA]
+        carry_force_sizes(tree, i, kappa, store, F)
         e_ang, e_lin = relative_sizes(tree, i, store, F)
         if joint >= 0:
             square = 0.0
@@ -237,7 +258,8 @@ def refine(
                 square += s * s
                 size = motion[row, SIZE]
                 for k in range(6):
-                    size += abs(motion[row, N + k]) * (abs(z[6 + k]) + 2.0 * abs(z[k]) + (e_ang if k < 3 else e_lin))
+                    own = kappa * (abs(z[6 + k]) + 2.0 * abs(z[k]))
+                    size += abs(motion[row, N + k]) * (own + (e_ang if k < 3 else e_lin))
                 size *= ROUNDINGS * UNIT_ROUNDOFF * weight[row]
                 rounding += size * size
             value[ROUNDING_SUM] += rounding

@@ -9,8 +9,9 @@ is lost; a factor L with 𝒜 = ‖L [F; 1]‖² cannot become negative and errs
            stacked; when there are more rows than columns, an orthogonal transformation (Householder) leaves as many
            rows as columns, and what remains of the last column is one number, ρ:  𝒜 = ‖L [F; 1]‖² + ρ².
 
-A weight on a joint's acceleration is a scaling of its rows. σ keeps the largest size of what was added up into the last
-column anywhere inside: its rounding errors are of the order of u σ, however small the sum came out.
+A weight on a joint's acceleration is a scaling of its rows. σ keeps the size of what was added up into the last column
+anywhere inside, each part magnified by the κ of its join (see `condition`): the rounding errors are of the order of
+u σ, however small the sum came out.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ..spatial.lanes import (
     store_columns,
 )
 from ..typing import Floats, Ints
+from .condition import carry_condition
 from .join import (
     A_UX,
     B_VV,
@@ -61,6 +63,8 @@ from .record import (
     GAMMA,
     JOINT,
     JOINT_OF,
+    KAPPA,
+    KAPPA_INSIDE,
     KIND,
     LOWER,
     RHO,
@@ -85,7 +89,8 @@ STACK = WORK  # (30 × 13) stacked rows, row by row
 LOADED = STACK + 390  # (13 × 12) factor of a child, column by column
 TAIL = LOADED + 156  # (4) ρ, σ of a child
 RESULT = TAIL + 4  # (4) ρ, σ of the node
-CARRIED = RESULT + 4  # (2) largest angular and linear part of any b inside
+CARRIED = RESULT + 4  # (2) angular and linear size of what was added up into any b inside
+MAGNIFIED = CARRIED + 2  # (1) κ of the node
 TOTAL_WORK = CARRIED + 4
 
 # Added to squares so that a zero column needs no branch; far below any square that counts.
@@ -109,11 +114,13 @@ def join_total(
     store: Floats,
     motion: Floats,
     factor: Floats,
+    moved: bool,
     w: Floats,
 ) -> None:
     """The factors of LANES nodes of one class; geometry and forces are up to date.
 
-    weight (nv,). A_vv … C from `join.locate`; L_A, L_B (LANES,) are scratch; factor is the flat array of records.
+    weight (nv,). A_vv … C from `join.locate`; L_A, L_B (LANES,) are scratch; factor is the flat array of records;
+    moved: whether the geometry has changed, not only the forces.
     """
     for lane in range(LANES):
         L_A[lane] = FACTOR * max(tree[nodes[lane], UPPER] - leaves, 0)
@@ -143,6 +150,9 @@ def join_total(
         for i in range(6):
             for j in range(6):
                 put(w, G_V + 6 * i + j, -sum6(w, WW + 6 * i, 1, B_YV + j, 6))
+
+    if moved:
+        carry_condition(v_start, tree, leaves, G_U, G_V, nodes, C, store, motion, factor, w)
 
     # rows of the joint itself
     carry_sizes(v_start, tree, leaves, d, nodes, C, store, motion, factor, w)
@@ -214,18 +224,21 @@ def carry_sizes(
     """
     for lane in range(LANES):
         node = nodes[lane]
+        kappa = factor[FACTOR * (node - leaves) + KAPPA]
         angular, linear = 0.0, 0.0
         beta_angular, beta_linear = 0.0, 0.0
         for side in range(2):
             child = tree[node, UPPER] if side == 0 else tree[node, LOWER]
+            inner = leaves <= child < len(tree) - 1
+            record = FACTOR * (child - leaves)
             at = tree[child, AT_BIAS]
             a, l = 0.0, 0.0
             for k in range(3):
                 a = max(a, abs(store[at + k]), abs(store[at + 6 + k]))
                 l = max(l, abs(store[at + 3 + k]), abs(store[at + 9 + k]))
-            if leaves <= child < len(tree) - 1:
-                a = max(a, factor[FACTOR * (child - leaves) + RHO + 2])
-                l = max(l, factor[FACTOR * (child - leaves) + RHO + 3])
+            if inner:
+                a = max(a * factor[record + KAPPA], factor[record + RHO + 2])
+                l = max(l * factor[record + KAPPA], factor[record + RHO + 3])
             angular, linear = max(angular, a), max(linear, l)
             beta_angular += a
             beta_linear += l
@@ -234,11 +247,12 @@ def carry_sizes(
                     beta_linear += abs(store[C[lane] + JOINT + 9 + k]) * a
         w[LANES * CARRIED + lane] = angular
         w[LANES * (CARRIED + 1) + lane] = linear
+        w[LANES * MAGNIFIED + lane] = kappa
         if lane > 0 and nodes[lane] == nodes[lane - 1]:  # a short batch repeats its last node: add to it once
             continue
         for k in range(d):
             row = v_start[tree[node, JOINT_OF]] + k
-            size = motion[row, SIZE]
+            size = kappa * motion[row, SIZE]
             for i in range(3):
                 size += abs(motion[row, N + i]) * beta_angular + abs(motion[row, N + 3 + i]) * beta_linear
             motion[row, SIZE] = size
@@ -260,7 +274,7 @@ def last_column(w: Floats, row: int, r: int, pulled: Lanes, pulled_size: Lanes) 
     own = get(w, LOADED + 144 + r)
     put(w, row + 12, own + pulled)
     one = spread(1.0)
-    size = lanes_copysign(own, one) + pulled_size
+    size = get(w, MAGNIFIED) * (lanes_copysign(own, one) + pulled_size)
     put(w, RESULT + 1, get(w, RESULT + 1) + size * size)
 
 
@@ -348,10 +362,9 @@ def reflect(w: Floats, j: int, m: int, columns: int) -> None:
 
 # -------------------------------------------------------------------- reading it
 
-# √𝒜 is trusted to this many roundings of the sizes that went into it: an estimate, not a proof. Measured against ABA at
-# every node of 450 random cases: median 1.4, 99 % below 265, but up to 2,202, and in 3 cases the size was 0. Of 50,000
-# random cases the bound of the linkage was too small in 6, no certified threshold was exceeded (test_guarantee.py).
-ROUNDINGS = 1024.0
+# √𝒜 is trusted to this many roundings, magnified by κ, of the sizes that went into it: a model with a margin, not a
+# proof. What is needed was measured at every node of random cases against 50 digits (test_guarantee.py).
+ROUNDINGS = 64.0
 UNIT_ROUNDOFF = 2.0**-53
 
 
@@ -359,9 +372,10 @@ UNIT_ROUNDOFF = 2.0**-53
 def total_acceleration(factor: Floats, row: int, F: Floats, i: int) -> tuple[float, float]:
     """√𝒜 of the node with factor record `row` under the outside forces F[i], and what rounding may add to it.
 
-    factor is the flat array of records.
+    factor is the flat array of records. F[i, 12:14]: by how much moments and forces may be off, in roundings.
     """
     at = FACTOR // LANES * row
+    kappa = factor[FACTOR * row + KAPPA_INSIDE]
     y0 = get(factor, at + 36)
     y1 = get(factor, at + 37)
     y2 = get(factor, at + 38)
@@ -371,16 +385,16 @@ def total_acceleration(factor: Floats, row: int, F: Floats, i: int) -> tuple[flo
     z2 = lanes_copysign(y2, one)
     for c in range(12):
         f = F[i, c]
-        e = F[i, 12] if c % 6 < 3 else F[i, 13]
-        t0 = get(factor, at + 3 * c) * f
-        t1 = get(factor, at + 3 * c + 1) * f
-        t2 = get(factor, at + 3 * c + 2) * f
-        y0 = y0 + t0
-        y1 = y1 + t1
-        y2 = y2 + t2
-        z0 = z0 + lanes_copysign(t0, one) + lanes_copysign(get(factor, at + 3 * c + 0), one) * e
-        z1 = z1 + lanes_copysign(t1, one) + lanes_copysign(get(factor, at + 3 * c + 1), one) * e
-        z2 = z2 + lanes_copysign(t2, one) + lanes_copysign(get(factor, at + 3 * c + 2), one) * e
+        g = kappa * abs(f) + (F[i, 12] if c % 6 < 3 else F[i, 13])
+        l0 = get(factor, at + 3 * c)
+        l1 = get(factor, at + 3 * c + 1)
+        l2 = get(factor, at + 3 * c + 2)
+        y0 = y0 + l0 * f
+        y1 = y1 + l1 * f
+        y2 = y2 + l2 * f
+        z0 = z0 + lanes_copysign(l0, one) * g
+        z1 = z1 + lanes_copysign(l1, one) * g
+        z2 = z2 + lanes_copysign(l2, one) * g
     rho = factor[FACTOR * row + RHO]
     sigma = factor[FACTOR * row + RHO + 1]
     square = lanes_sum(y0 * y0 + y1 * y1 + y2 * y2) + rho * rho

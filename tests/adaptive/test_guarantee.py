@@ -1,7 +1,9 @@
 """The promise of the engine: the true error never exceeds the threshold it certified, nor the bound it states.
 
 Thousands of random cases against exact ABA: all joint types, shapes, bases and measures, loose and tight thresholds,
-and, most of all, linkages near equilibrium, where the forces are large and the accelerations small (MATH §4).
+and, most of all, linkages near equilibrium, where the forces are large and the accelerations small (MATH §4). ABA
+rounds too (chains under tension: 1e-9 where the engine is right to 1e-13), so where it contradicts the engine,
+50 digits decide.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from adaptive_sim import Engine, Linkage, forward_dynamics, inverse_dynamics
 from adaptive_sim.adaptive.refine import MEASURES
 from adaptive_sim.adaptive.total_acceleration import ROUNDINGS, total_acceleration
 
+from . import oracle
 from .cases import linkage_arrays
 
 THRESHOLDS = 2.0 ** -np.arange(24)
@@ -55,11 +58,16 @@ class Situation:
         if len(pushed):
             self.engine.set_force(pushed, self.force[pushed], torque=self.torque[pushed])
 
-    def exact(self, method: str = "aba") -> Array:
+    def exact(self) -> Array:
         e = self.engine
-        return forward_dynamics(
-            e.linkage, e.q, None, self.tau, self.force, self.torque, e.gravity, method=method
-        ).acceleration
+        return forward_dynamics(e.linkage, e.q, None, self.tau, self.force, self.torque, e.gravity).acceleration
+
+    def with_50_digits(self) -> Array:
+        """The same from the engine's own input, taken as exact numbers; slow."""
+        e = self.engine
+        at_rest, base = np.zeros(e.linkage.nv), ((0.0, 0.0, 0.0), tuple(-e.gravity))
+        problem = oracle.Problem.of(e.linkage, e._drive.q, at_rest, e._drive.Q, e._drive.f_ext, base)
+        return e.linkage.v_to_input(oracle.dca(problem, e.tree).qdd)
 
 
 def random_shape(n: int, rng: np.random.Generator) -> Indices:
@@ -169,6 +177,7 @@ class Tally:
     given_up: int = 0  # … and not certified
     of_threshold: float = 0.0
     of_bound: float = 0.0
+    decided: int = 0  # where ABA contradicted the bound and 50 digits had to decide
     violations: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -176,7 +185,7 @@ class Tally:
             f"{self.cases} cases ({self.near} near equilibrium): "
             f"true error / threshold at most {self.of_threshold:.6g}, "
             f"true error / bound at most {self.of_bound:.3g}, {self.uncertified} at the floor of double precision "
-            f"({self.given_up} of {self.ordinary} ordinary ones)"
+            f"({self.given_up} of {self.ordinary} ordinary ones), {self.decided} decided by 50 digits"
         )
 
 
@@ -185,6 +194,9 @@ def check(s: Situation, threshold: float, measure: str, tally: Tally) -> None:
     e.error_threshold, e.error_measure = threshold, measure
     result = e.accelerate()
     error = true_error(s.linkage, s.weight, result.acceleration, s.exact(), measure)
+    if not error <= result.error_bound:
+        tally.decided += 1
+        error = true_error(s.linkage, s.weight, result.acceleration, s.with_50_digits(), measure)
     tally.cases += 1
     tally.near += s.near_equilibrium
     tally.uncertified += not result.certified
@@ -215,15 +227,12 @@ def tally_of(seed: int) -> Tally:
     return tally
 
 
-# ROUNDINGS was chosen with seed 2005 in view, so that seed proves little by itself. Of five seeds tried, 12 is the one
-# with violations: 6 of 50,000 cases in all, none of them of a certified threshold.
+# No violation in either; 12 was the seed with the most of them before joins were
+# given their κ.
 SEEDS = (2005, 12)
-BOUND_BROKEN = pytest.mark.xfail(
-    reason="rounding is estimated, not bounded: 6 of 10,000 bounds too small, up to 606 times"
-)
 
 
-@pytest.mark.parametrize("seed", [2005, pytest.param(12, marks=BOUND_BROKEN)])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_true_error_never_exceeds_the_bound(seed: int) -> None:
     violations = tally_of(seed).violations
     assert not violations, "\n".join(violations)
@@ -237,17 +246,16 @@ def test_the_true_error_never_exceeds_a_certified_threshold(seed: int, capsys: p
     assert tally.of_threshold <= 1.0
     assert tally.near >= tally.cases / 3
     # A bound that gave up everywhere would be no guarantee: where forces do not balance, a relative threshold of 2⁻²³
-    # is far above rounding. Measured: 1 % are not certified. (Near equilibrium pushes go down to 1e-13: half are not.)
+    # is far above rounding. Measured: 1.4 % are not certified. (Near equilibrium, with pushes down to 1e-13, half.)
     assert tally.given_up <= 0.03 * tally.ordinary
+    assert tally.decided <= 0.001 * tally.cases  # the fast reference must do for nearly all
 
 
-def roundings_of_nodes(s: Situation) -> float:
-    """Largest |√𝒜 − true √𝒜| over all nodes, in roundings (u times the size the engine says went into it)."""
+def roundings_of_nodes(s: Situation, exact: Array) -> float:
+    """Largest |√𝒜 − true √𝒜| over all nodes, in roundings of the size the engine says went into it."""
     e, linkage = s.engine, s.linkage
-    e.error_threshold = 0.0
-    e.accelerate()  # everything: now the forces on every node are known
     plan, leaves = e._plan, len(e._plan.leaf_body)
-    square = linkage.v_to_model(s.weight * s.exact()) ** 2
+    square = linkage.v_to_model(s.weight * exact) ** 2
     sums = np.zeros(len(plan.upper))
     worst = 0.0
     for i in (int(k) for k in plan.order):
@@ -257,24 +265,23 @@ def roundings_of_nodes(s: Situation) -> float:
         if plan.rank[i] > 0:
             found, rounding = total_acceleration(e._coefficients.factor.reshape(-1), i - leaves, e._frontier.F, i)
             off = abs(found - np.sqrt(sums[i]))
-            if off > 0.0:
+            if off > 1e-40:  # what 50 digits leave of a zero
                 worst = max(worst, off / (rounding / ROUNDINGS) if rounding > 0.0 else np.inf)
     return float(worst)
 
 
-@pytest.mark.xfail(
-    reason="sizes are estimated: up to 2,202 roundings were seen, and in 3 of 450 cases a size of 0 with an error"
-)
-def test_rounding_stays_below_what_the_bound_allows_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rounding_stays_far_below_what_the_bound_allows_for_it(capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(53)
     found = []
     for _ in range(3 if PLAIN else 150):
         for s in situations(rng, 3):
             s.apply()
-            found.append(roundings_of_nodes(s))
+            s.engine.error_threshold = 0.0
+            s.engine.accelerate()  # everything: now the forces on every node are known
+            roundings = roundings_of_nodes(s, s.exact())
+            found.append(roundings if roundings < 2.0 else roundings_of_nodes(s, s.with_50_digits()))
     with capsys.disabled():
-        finite = [x for x in found if np.isfinite(x)]
-        shown = ", ".join(f"{x:.3g}" for x in np.quantile(finite, [0.5, 0.9, 0.99, 1.0]))
-        print(f"\nroundings in √𝒜, worst node of {len(found)} cases: {shown} (median, 90 %, 99 %, all of the finite)")
-        print(f"allowed {ROUNDINGS:g}; size 0 but not exact: {len(found) - len(finite)} cases")
-    assert max(found) < ROUNDINGS
+        shown = ", ".join(f"{x:.3g}" for x in np.quantile(found, [0.5, 0.9, 0.99, 1.0]))
+        print(f"\nroundings in √𝒜, worst node of {len(found)} cases: {shown} (median, 90 %, 99 %, all)")
+    # The margin is what the sizes leave out. Measured over four seeds: 0.08, 0.5, 2, and 11.5 at most.
+    assert max(found) < ROUNDINGS / 3.0
