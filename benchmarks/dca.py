@@ -79,12 +79,9 @@ class Prepared:
         self.moved = {True: np.zeros(0, dtype=np.int64), False: np.zeros(nodes, dtype=np.int64)}
 
     def main_pass(self, threads: int = 1) -> None:
-        from adaptive_sim.adaptive.passes import main_pass, main_pass_parallel
+        from adaptive_sim.adaptive.passes import main_pass
 
-        if threads > 1:
-            main_pass_parallel(*self.given, self.no_weight, self.coefficients, threads)
-        else:
-            main_pass(*self.given, self.no_weight, self.coefficients)
+        main_pass(*self.given, self.no_weight, self.coefficients, threads=threads)
 
     def update(self, nodes: Ints, *, geometry: bool) -> None:
         """Join these nodes: all of it, or forces only."""

@@ -46,13 +46,13 @@ def rnea(
     f_ext (n, 6): external forces in body frames; no rows: none. a_base: acceleration given to the base, −gravity.
     """
     outward_velocities(model, q, v, R, p, V, c)
-    _outward_accelerations(model, q, v, qdd, a_base, R, p, V, c, a)
+    outward_accelerations(model, q, v, qdd, a_base, R, p, V, c, a)
     joint_forces(model, f_ext, R, p, V, a, f)
     _project(model, q, f, tau)
 
 
 @kernel
-def _outward_accelerations(
+def outward_accelerations(
     model: KernelModel,
     q: Floats,
     v: Floats,

@@ -126,7 +126,8 @@ def checked(
 
 def resolved(scenario: Scenario) -> dict[str, Any]:
     """Everything the scenario says, defaults included, as plain values."""
-    return _without_none(scenario.model_dump(mode="python"))
+    plain: dict[str, Any] = _without_none(scenario.model_dump(mode="python"))
+    return plain
 
 
 def scenario_text(scenario: Scenario) -> str:

@@ -268,13 +268,13 @@ class Scenario(Model):
     seed: int = Field(0, ge=0, description="a whole number, 0 or more")
     gravity: Vector = Field(default_factory=lambda: [0.0, 0.0, -9.81])
     linkage: LinkageChoice = Field(description="a table with generator or file")
-    initial: Initial = Field(default_factory=Initial, description="a table")
+    initial: Initial = Field(default_factory=lambda: Initial.model_validate({}), description="a table")
     forces: list[Force] = Field(default_factory=list, description="tables [[forces]]")
     joint_forces: list[JointForce] = Field(default_factory=list, description="tables [[joint_forces]]")
     springs: list[Spring] = Field(default_factory=list, description="tables [[springs]]")
     motion: Annotated[QuasiStatic | Dynamic, Field(discriminator="kind", description="a table with kind, step, steps")]
     engine: EngineOptions = Field(default_factory=EngineOptions, description="a table")
-    output: Output = Field(default_factory=Output, description="a table")
+    output: Output = Field(default_factory=lambda: Output.model_validate({}), description="a table")
 
     _linkage: Linkage | None = PrivateAttr(None)  # once built
     _name: str = PrivateAttr("scenario")

@@ -18,7 +18,7 @@ from adaptive_sim import assembly
 from adaptive_sim.adaptive import record
 from adaptive_sim.adaptive.frames import update_poses
 from adaptive_sim.adaptive.leaves import leaf_forces, set_world
-from adaptive_sim.adaptive.passes import main_pass, main_pass_parallel, update_nodes
+from adaptive_sim.adaptive.passes import main_pass, update_nodes
 from adaptive_sim.adaptive.plan import make_coefficients, make_plan
 from adaptive_sim.adaptive.record import Coefficients, Plan
 from adaptive_sim.assembly import AssemblyTree
@@ -108,7 +108,7 @@ class Case:
 
     def main_pass(self, threads: int = 1) -> int:
         given = (self.linkage.kernel_model, self.plan, self.q, self.tau, self.c, np.ones(0), self.coefficients)
-        return main_pass_parallel(*given, threads) if threads > 1 else main_pass(*given)
+        return main_pass(*given, threads=threads)
 
     def update_poses(self, nodes: Sequence[int]) -> None:
         todo = np.array(nodes, dtype=np.int64)
