@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "adaptive_sim"
 GROUND = {"errors", "typing", "compiled"}
 MODEL = GROUND | {"spatial", "linkage"}
 ENGINE = MODEL | {"assembly", "adaptive"}
-RUNNING = ENGINE | {"exact", "dynamics", "formats", "trajectory", "simulation"}
+RUNNING = ENGINE | {"exact", "dynamics", "formats", "trajectory", "scenario", "simulation"}
 
 # Part of the package -> parts it may import (itself always). A new part needs a line here.
 MAY_SEE: dict[str, set[str]] = {
@@ -31,7 +31,8 @@ MAY_SEE: dict[str, set[str]] = {
     "adaptive": MODEL | {"assembly", "exact"},  # its exact steps run the ABA; never the other way round
     "dynamics": ENGINE | {"exact"},  # forward_dynamics(method=...): the one place where all exact methods meet
     "trajectory": MODEL | {"exact"},  # poses of bodies; never the engine
-    "simulation": ENGINE | {"exact", "dynamics", "formats"},
+    "scenario": MODEL | {"exact", "formats", "trajectory"},
+    "simulation": ENGINE | {"exact", "dynamics", "formats", "scenario", "trajectory"},  # trajectory: its frames
     "run": RUNNING,
     "report": MODEL | {"exact", "trajectory"},  # never the engine
     "view": MODEL | {"exact", "trajectory"},

@@ -153,6 +153,17 @@ class Engine:
         self._new_table = True  # look at all forces again
         self._fresh = False
 
+    @property
+    def clock(self) -> tuple[float, int, float]:
+        """(start, steps, dt): time = start + steps·dt. With q and this, a run goes on bit for bit."""
+        return self._clock
+
+    @clock.setter
+    def clock(self, value: tuple[float, int, float]) -> None:
+        start, steps, dt = value
+        self.time = start + steps * dt  # checks it, and has all forces looked at again
+        self._clock = (float(start), int(steps), float(dt))
+
     def _times(self, steps: int) -> Floats:
         """The next `steps` + 1 instants, from now on."""
         start, before, dt = self._clock

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import AdaptiveSimError, InputError, ScenarioError
+from ..linkage.model import Linkage
 from .build import generate, linkage_problems, meaning_problems, with_springs
 from .models import LinkageChoice, Scenario
 from .problems import complaint, nearest, sentences
@@ -42,13 +43,17 @@ def parse(
     *,
     name: str = "scenario",
     folder: Path | None = None,
+    linkage: Linkage | None = None,
 ) -> Scenario:
-    """A scenario from TOML text; `file` is what messages call it, `folder` where it looks for a linkage file."""
+    """A scenario from TOML text; `file` is what messages call it, `folder` where it looks for a linkage file.
+
+    linkage: the one that was built for it (of a trajectory); then no other is built.
+    """
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(file, [f"is not TOML: {error}"]) from None
-    return checked(data, file, overrides, name, folder)
+    return checked(data, file, overrides, name, folder, linkage)
 
 
 def shipped() -> dict[str, Path]:
@@ -86,6 +91,7 @@ def checked(
     overrides: Iterable[str] | Mapping[str, Any] = (),
     name: str = "scenario",
     folder: Path | None = None,
+    built: Linkage | None = None,
 ) -> Scenario:
     """The scenario of `data`, or a ScenarioError with every problem that can be found."""
     found: list[str] = []
@@ -99,12 +105,13 @@ def checked(
     motion = data.get("motion")
     kind = motion.get("kind") if isinstance(motion, dict) else None
     found += _quantity_problems(data, kind)
-    linkage = None
+    linkage = built
+    choice = None
     try:
         choice = LinkageChoice.model_validate(data.get("linkage"))
     except ValidationError:
-        choice = None  # said above
-    if choice is not None:
+        pass  # said above
+    if choice is not None and built is None:
         wrong = linkage_problems(choice)
         found += wrong
         if not wrong:
@@ -119,7 +126,7 @@ def checked(
         raise ScenarioError(file, list(dict.fromkeys(found)))
     assert scenario is not None
     assert linkage is not None
-    scenario._linkage = with_springs(linkage, scenario)
+    scenario._linkage = with_springs(linkage, scenario) if built is None else built
     scenario._name = name
     return scenario
 
