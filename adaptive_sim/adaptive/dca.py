@@ -72,13 +72,13 @@ def solve_dca(
     for _ in range(refinements):
         imbalance(model, q, v, tau, f_ext, base, qdd, f, R, p, V, c, a, missing, Q)
         dqdd, df = response(model, plan, q, Q, missing, coefficients, threads)
-        size = np.abs(dqdd).max()
+        size = np.abs(dqdd).max(initial=0.0)
         if not size <= 0.5 * last:  # it does not converge (any more); also catches nan
             break
         qdd += dqdd
         f += df
         last = size
-        if size <= NEGLIGIBLE * np.abs(qdd).max():
+        if size <= NEGLIGIBLE * np.abs(qdd).max(initial=0.0):
             break
     return qdd, f
 

@@ -107,7 +107,7 @@ def checked(
     found += _quantity_problems(data, kind)
     linkage = built
     choice = None
-    try:
+    try:  # noqa: SIM105
         choice = LinkageChoice.model_validate(data.get("linkage"))
     except ValidationError:
         pass  # said above

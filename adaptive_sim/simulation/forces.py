@@ -43,7 +43,7 @@ def pushes(scenario: ScenarioModel, linkage: Linkage) -> list[Push]:
         force, torque = np.array(given.force), np.array(given.torque)
         for factor, schedule, times, phase in _courses(given):
             out.append(
-                Push(bodies, factor * force, factor * torque, np.array(given.point), given.frame, schedule, times, phase)
+                Push(bodies, factor * force, factor * torque, np.array(given.point), given.frame, schedule, times, phase)  # noqa: E501
             )
     return out
 
@@ -100,5 +100,5 @@ def joint_forces(scenario: ScenarioModel, linkage: Linkage, q: Floats) -> Floats
             held = inverse_dynamics(linkage, q, gravity=scenario.gravity)
         for j in select(linkage, "joint", given.joint, (scenario.seed, 3, k)):
             rows = slice(starts[j], starts[j + 1])
-            tau[rows] += held[rows] if given.hold and held is not None else given.value
+            tau[rows] += held[rows] if given.hold and held is not None else np.asarray(given.value, dtype=np.float64)
     return tau
